@@ -17,8 +17,8 @@ action:
 A function that awaits anything before its commit, such as the chat platform, goes on with
 `call.rechecked()`, and does not await again before it commits: the session may have ended in the meantime.
 
-Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", and `{Thing}` "Bot". A row whose path
-has `{kind}` is one action for each kind that has the part `of`.
+Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", `{Thing}` "Bot", and `{tally}`
+"votes" or "likes". A row whose path has `{kind}` is one action for each kind that has the part `of`.
 """
 
 import re
@@ -170,7 +170,7 @@ class Option(NamedTuple):
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "texts", "file", "flag", "seconds", "past", "users", "end"] = "text"
+    reads: Literal["text", "texts", "number", "file", "flag", "seconds", "past", "users", "end"] = "text"
     choices: tuple[str, ...] = ()
     default: str | None = None
     needed: bool = False
@@ -280,7 +280,10 @@ class Operation(NamedTuple):
         of_ids += ["invalid_id"] if self.users else []
         of_ids += ["invalid_act"] if "{act}" in self.path else []
         commits = action.method != "GET" and iscoroutinefunction(action.run)  # a commit waits for the disk
-        return (*of_ids, *action.refuses, *(("unavailable",) if commits else ()))
+        review = self.kind.review if self.kind is not None else None
+        absent = {"too_many_waiting"} if review is None or review.most_waiting is None else set[str]()
+        own = (each for each in action.refuses if each not in absent)
+        return (*of_ids, *own, *(("unavailable",) if commits else ()))
 
     def find(self, call: Call) -> None:
         """Look up what the path names. Raises Refusal."""
@@ -315,6 +318,7 @@ def _operation(action: AnyAction, kind: Kind | None) -> Operation:
     named = {}
     if kind is not None:
         named = {"{kind}": kind.plural, "{thing}": kind.singular, "{Thing}": kind.title}
+        named["{tally}"] = kind.tally or ""
 
     def said(text: str | Mapping[str, str]) -> str:
         own = text if isinstance(text, str) else text[str(kind)]

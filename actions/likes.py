@@ -31,7 +31,6 @@ async def give_of(call: Call, user: str) -> Likes:
         call.state,
         call.ref,
         user,
-        tools.new_deliveries(),
         now_ms=call.now_ms,
         kept_until_ms=kept_until_ms,
     )

@@ -86,7 +86,8 @@ async def notices(call: Call, _: None) -> UserNotices:
 async def found_for(call: Call, user_id: str) -> NoticeSearch:
     """Return the notices of a user, as far as the owners of listings are known."""
     ownership = call.tools.ownership
-    search = NoticeSearch(call.state, user_id, ownership.noticed_by(user_id), NOTICES, call.now_ms)
+    refs, has_ratings = ownership.noticed_by(user_id), "ratings" not in call.tools.without
+    search = NoticeSearch(call.state, user_id, refs, NOTICES, call.now_ms, has_ratings=has_ratings)
     await call.tools.in_slices(search.slices())
     return search
 

@@ -19,9 +19,11 @@ from actions.views import (
     Moment,
     NoMore,
     Success,
+    UserId,
     View,
     described,
 )
+from core.actors import user_of
 from core.audit_log import REPORTS_KEPT
 from core.rows import Listing, ReportReason
 from forms.fields import Form, Snowflake
@@ -87,6 +89,10 @@ class ReportView(View):
     at: Moment
     by: ActorName
     reason: ReportReason
+    rating: Annotated[
+        UserId | None,
+        described("The author of the review that it is about; null for a report of the listing.", None),
+    ]
     text: Annotated[
         str, described("The words of the user; empty if there are none.", "It answers no command.")
     ]
@@ -140,7 +146,14 @@ def show_reports(call: Call, _: None) -> ReportList:
 
 def report_views(row: Listing) -> tuple[ReportView, ...]:
     return tuple(
-        ReportView(id=reports.report_id(each), at=each.at_ms, by=each.by, reason=each.reason, text=each.text)
+        ReportView(
+            id=reports.report_id(each),
+            at=each.at_ms,
+            by=each.by,
+            reason=each.reason,
+            rating=user_of(each.rating),
+            text=each.text,
+        )
         for each in reversed(row.open_reports)
     )
 

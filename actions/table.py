@@ -6,6 +6,7 @@ from actions.keys import KEY_ACTIONS
 from actions.likes import LIKE_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
+from actions.ratings import RATING_ACTIONS
 from actions.reports import REPORT_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.uploads import FILE_ACTIONS
@@ -23,6 +24,7 @@ GROUPS: tuple[tuple[str, tuple[AnyAction, ...]], ...] = (
     ("Webhooks", (*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     ("Votes", VOTE_ACTIONS),
     ("Likes", LIKE_ACTIONS),
+    ("Ratings", RATING_ACTIONS),
     ("Users", USER_ACTIONS),
 )
 """The groups with their tags. The API's description has them in this order, each kind by kind."""

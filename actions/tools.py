@@ -12,7 +12,7 @@ from core.ledger import Ledger
 from core.rows import InviteCheck, TemplateCheck
 from core.webhook_events import NewDeliveries
 from forms.file_fields import Decoded, FileRef, Files
-from kinds.kind import Kind
+from kinds.kind import Kind, PartName
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
@@ -117,12 +117,21 @@ class Tools:
     """The size of the largest body with files."""
     invites: InviteQuestions | None = None
     """None for a gateway that does not ask the chat platform."""
+    is_member: Callable[[str, str], Awaitable[bool]] | None = None
+    """Returns true if the chat platform says that a user is in a server; false if it says no, or cannot say.
+    None for a gateway that does not ask it."""
+    without: frozenset[PartName] = frozenset()
+    """The parts of kinds that this gateway does not offer. Their rows are kept, but nobody sees them."""
     templates: TemplateQuestions | None = None
     """None for a gateway that does not ask the chat platform."""
 
     def new_deliveries(self) -> NewDeliveries:
         """Return a maker of deliveries for events of listings."""
         return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
+
+    def offers(self, kind: Kind, part: PartName) -> bool:
+        """Return true if listings of a kind have a part here."""
+        return kind.has(part) and part not in self.without
 
     def hint(self, ref: str) -> str | UnsetType:
         """Return why the first push of server_count would be answered 500; UNSET if it would not.

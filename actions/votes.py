@@ -112,7 +112,7 @@ class ListingNumbers(Success):
         tuple[TopVoterView, ...],
         described(
             "Up to 10 users with the most votes, from those who let owners see their names. Users are "
-            "hidden unless they have chosen this on their own page.",
+            "hidden unless they have chosen this on their own page. Empty for likes.",
             [{"user": "444444444444444444", "name": "Ada", "votes": 31}],
         ),
     ]
@@ -221,7 +221,8 @@ async def count_votes(call: Call, _: None) -> ListingNumbers:
         ),
         hours=tuple(HourVoters(hour=hour, voters=found) for hour, found in enumerate(voters.hours)),
         top_voters=tuple(
-            TopVoterView(user=each.user, name=each.name, votes=each.votes) for each in voters.top
+            TopVoterView(user=each.user, name=each.name, votes=each.votes)
+            for each in (voters.top if call.listing_kind.has("votes") else ())  # all likes are alike
         ),
         pushes=tuple(
             DayPushes(day=date_of(day), server_count=pushed.servers, command_count=pushed.commands)
@@ -338,13 +339,13 @@ COUNT_VOTES = Action(
     access=Access("see"),
     route="GET /manage/{kind}/{id}/numbers",
     of="tally",
-    summary="Count a {thing}'s votes by day and month",
+    summary="Count a {thing}'s {tally} by day and month",
     about=(
-        "The answer has the votes of each of the last 90 days and 24 months (UTC), and of all "
-        "time. The hours are those of each voter's latest vote. Votes and pushed counts from "
-        "before the version that introduced these numbers are not in the days and months."
+        "The answer has the {tally} of each of the last 90 days and 24 months (UTC), and of all "
+        "time. The hours are those of the latest one of each user. What came before the version "
+        "that introduced these numbers is not in the days and months."
     ),
-    outcome="The numbers of votes.",
+    outcome="The numbers of {tally}.",
     command=Command("votes count"),
 )
 REMOVE_VOTES = Action(
@@ -353,15 +354,15 @@ REMOVE_VOTES = Action(
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/votes/strike",
     of="tally",
-    summary="Remove votes for a {thing}",
+    summary="Remove {tally} of a {thing}",
     about=f"""\
-Removes all votes of the chosen users for the {{thing}}, and lowers its counts. The owner gets the reason in
-a notice, and with the webhook event `vote.struck`. The users' cooldowns stay.
+Removes all {{tally}} of the chosen users for the {{thing}}, and lowers its counts. The owner gets the reason
+in a notice. A listing with a webhook gets the event `vote.struck`. The users' cooldowns stay.
 
-Choose users, the flagged votes, or the users whose last vote is within a time. One call takes
-{MOST_USERS_REMOVED:,} users. The votes are removed on all nodes of a fleet. The numbers by day and month
-lose only each user's last vote, because the days of earlier votes are not known.""",
-    outcome="The number of removed votes.",
+Choose users, the flagged votes, or the users whose last vote or like is within a time. One call takes
+{MOST_USERS_REMOVED:,} users. The {{tally}} are removed on all nodes of a fleet. The numbers by day and month
+lose only the last one of each user, because the days of earlier votes are not known.""",
+    outcome="The number of removed {tally}.",
     command=Command(
         "votes strike",
         "Remove all votes of users for a listing.\n\nName the users, or --flagged, or a time. One "

@@ -12,9 +12,10 @@ from typing import Any
 
 from bench.charts import Report
 from core.clock import SystemClock
-from core.events import VoteCast, encode_record
+from core.events import Event, VoteCast, encode_record
 from core.ledger import Ledger
 from core.rows import Key, Listing, Reviewed
+from core.state import State
 from core.vote_table import LEAF
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
@@ -40,13 +41,18 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
             leaf = users[start : start + LEAF]
             state.load_votes([(ref, (leaf + array("Q", [NOW_MS << 22 | 1] * len(leaf))).tobytes())])
     state.loaded()
+    return seed_state(path, state, VoteCast(voters[0][0], "1", 1, NOW_MS))
+
+
+def seed_state(path: Path, state: State, last: Event) -> int:
+    """Make a data folder with a snapshot of a state and one more event. Return the snapshot's bytes."""
 
     async def write() -> int:
         folder, clock = Folder(path, kept_keys(path, needed=False)), SystemClock()
         journal = Journal(folder, EMPTY, POLICY, clock)
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
-        ledger.commit([VoteCast(voters[0][0], "1", 1, NOW_MS)])
+        ledger.commit([last])
         taken = await Snapshotter(folder, ledger, journal, clock, NewestSnapshot(), 300).take()
         await journal.close()
         await running

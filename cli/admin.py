@@ -45,6 +45,7 @@ GROUPS = {
     "webhook": "Set and test webhooks, and show their deliveries.",
     "votes": "Cast, count, list and remove votes.",
     "likes": "Give and take back likes.",
+    "ratings": "Show, answer and remove reviews by users.",
     "users": "Show users, end sessions, impose quarantines, and erase users.",
     "moderators": "Appoint, dismiss and list moderators.",
     "files": "Upload pictures and sounds of listings.",
@@ -53,6 +54,7 @@ GROUPS = {
 _READS: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
     "texts": click.STRING,
+    "number": click.INT,
     "flag": click.BOOL,
     "seconds": SECONDS,
     "past": PAST_MS,

@@ -37,7 +37,7 @@ APART = 10
 GROUPS: Sequence[frozenset[AuditAction]] = (
     frozenset({"submitted", "approved", "denied", "withdrawn", "taken_over"}),
     frozenset({"change_agreed", "change_refused"}),
-    frozenset({"votes_struck"}),
+    frozenset({"votes_struck", "rating_removed"}),
     frozenset({"handed_over"}),
     frozenset({"key_issued", "key_rotated", "key_deleted"}),
 )
@@ -71,7 +71,8 @@ def newest_flags(flags: Iterable[VoteFlag]) -> tuple[VoteFlag, ...]:
 
 
 def joined_reports(one: Reports | None, other: Reports | None) -> Reports | None:
-    """Return the reports that two nodes know: of each user the last one, open or settled."""
+    """Return the reports that two nodes know: of each user the last one about each thing, open or
+    settled."""
     if one is None or other is None:
         return other if one is None else one
     return reports_of((*one.open, *other.open), (*one.closed, *other.closed))
@@ -85,10 +86,10 @@ def reports_of(reports: Iterable[Report], closed: Iterable[SettledReport]) -> Re
     known: list[Report | SettledReport] = [*reports, *closed]
     last = greatest_of_each(
         known,
-        lambda each: each.by,
+        lambda each: f"{each.by} {each.rating}",
         lambda each: (each.stamp, isinstance(each, SettledReport), _encode(each)),
     )
-    kept = sorted(last, key=lambda each: (each.stamp, each.by))[-REPORTS_KEPT:]
+    kept = sorted(last, key=lambda each: (each.stamp, each.by, each.rating))[-REPORTS_KEPT:]
     still_open = tuple(each for each in kept if isinstance(each, Report))
     settled = tuple(each for each in kept if isinstance(each, SettledReport))
     return Reports(still_open, settled) if kept else None
@@ -124,7 +125,7 @@ def actors_of(row: Listing) -> set[Actor]:
     named = {each.by for each in (row.claim, row.proof, row.change) if each is not None}
     named.update(each.by for entries in (row.audit_log, row.notes, row.flags) for each in entries)
     if row.reports is not None:
-        named.update(each.by for each in row.reports.known)
+        named.update(actor for each in row.reports.known for actor in (each.by, each.rating) if actor)
     named.update(maker for key in row.keys for maker in key.makers)
     named.update(each.user for each in row.co_owners)
     if row.message is not None:
@@ -140,8 +141,8 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     """Return the row without the actor's name in what happened up to and with a time; None means all times.
 
     A claim or a proof of the actor goes, because it is nothing without a name. So does a message to the
-    actor, an invitation, a co-ownership, a hand-over that is offered to the actor, and a report in the
-    actor's own words.
+    actor, an invitation, a co-ownership, a hand-over that is offered to the actor, a report in the actor's
+    own words, and one of a review by the actor.
     """
     if actor not in actors_of(row):
         return row
@@ -159,10 +160,7 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         message = None if is_meant(message.to, decided_ms) else message
     hand_over, change, taken, reports = row.hand_over, row.change, row.taken, row.reports
     if reports is not None:
-        reports = reports_of(
-            (each for each in reports.open if not is_meant(each.by, each.at_ms)),
-            (each for each in reports.closed if not is_meant(each.by, each.at_ms)),
-        )
+        reports = _reports_without(reports, is_meant)
     if hand_over is not None and is_meant(hand_over.successor, stamps.owner.ms or hand_over.at_ms):
         hand_over = None
     if change is not None and is_meant(change.by, change.sent_ms):
@@ -184,6 +182,15 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         hand_over=hand_over,
         change=change,
     )
+
+
+def _reports_without(reports: Reports, is_meant: Callable[[Actor, int], bool]) -> Reports | None:
+    """Return the reports that are neither by an actor who is meant nor of a review by one."""
+
+    def stays(each: Report | SettledReport) -> bool:
+        return not is_meant(each.by, each.at_ms) and not is_meant(each.rating, each.at_ms)
+
+    return reports_of(filter(stays, reports.open), filter(stays, reports.closed))
 
 
 def _made_ms(key: Key) -> int:

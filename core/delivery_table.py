@@ -232,7 +232,7 @@ def _new_row(event: DeliveryQueued) -> Delivery:
     row = Delivery(event.delivery_id, event.ref, event.user, event.test, event.at_ms, event.at_ms)
     if event.kind == "vote":
         return row
-    return replace(row, kind=event.kind, reason=event.reason)
+    return replace(row, kind=event.kind, reason=event.reason, stars=event.stars)
 
 
 def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:

@@ -14,7 +14,7 @@ derives one field from another, changes a part of a slot, or happens far more of
     of owners       OwnerSet, CoOwnerSaved, CoOwnersEnded, and the messages to owners
     of keys, votes  KeySaved, StatsUpdated, VoteCast, VoteFlagged, VotesRemoved, ...
     of webhooks     EndpointHealthSet, and the deliveries
-    of users        UserSignedIn, UserSlotsSet, QuarantineSet, UserErased, reminders, ...
+    of users        UserSignedIn, UserSlotsSet, QuarantineSet, UserErased, reminders, reviews, ...
     of a fleet      NodeNamed, Merged and the others that end with Merged or Moved: they are what replication
                     makes of other nodes' facts, and name nobody
 
@@ -28,7 +28,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from core import rows
-from core.actors import OPERATOR, Actor
+from core.actors import OPERATOR, UNKNOWN, Actor
 from core.fleet_table import Cooldown
 from core.user_rows import (
     AnsweredReport,
@@ -36,6 +36,8 @@ from core.user_rows import (
     MailTopic,
     Naming,
     Quarantine,
+    Rating,
+    RatingAnswer,
     Role,
     UserProfile,
     UserRow,
@@ -208,7 +210,8 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
     the later one. The vote was the `of_day`-th that the node has counted for the listing on its day, and the
     `of_month`-th of that month; records of older versions do not say so. `day` is as `core/clock.day_of`
-    counts it; 0 means that of `at_ms`. `total` is the user's count over all nodes; 0 where that is `count`.
+    counts it; 0 means that of `at_ms`. `total` is the user's count over all nodes; 0 where that is `count`. A
+    like counts no day here.
     """
 
     ref: str
@@ -242,12 +245,14 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
 
 class ListingReported(ManagementEvent, frozen=True, tag="listing_reported.1"):
-    """The user `by` has reported the listing to the moderators. It replaces an open report of the user."""
+    """The user `by` has reported the listing, or the review by the user `rating`, to the moderators. It
+    replaces an open report of the user about the same."""
 
     ref: str
     reason: rows.ReportReason
     text: str
     at_ms: int
+    rating: Actor = UNKNOWN
 
 
 class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
@@ -260,7 +265,7 @@ class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
 
 class VotesRemoved(ManagementEvent, frozen=True, tag="votes_removed.1"):
     """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
-    empty in further parts of one removal.
+    empty in further parts of one removal, and where a user has taken back a like.
 
     `of_all` is the number of votes for the listing that the node has removed so far. `days` counts the last
     votes of the users among them: (day, votes of that day, votes of its month).
@@ -415,10 +420,36 @@ class MailAttempted(_Event, frozen=True, tag="mail_attempted.1"):
     next_attempt_ms: int | None
 
 
+class RatingSet(ManagementEvent, frozen=True, tag="rating_set.1"):
+    """A user has written or edited a review, or it is gone. The answer to it stays as it is."""
+
+    ref: str
+    rating: Rating
+    at_ms: int
+
+
+class RatingAnswered(ManagementEvent, frozen=True, tag="rating_answered.1"):
+    """An owner of a listing has answered the review of the user, or taken the answer back."""
+
+    ref: str
+    listing: str
+    answer: RatingAnswer
+    at_ms: int
+
+
+RatingEvent = RatingSet | RatingAnswered
+"""The events that change the reviews in the row of a user."""
 ReminderEvent = ReminderSet | ReminderAttempted
 """The events that change the reminders in the row of a user."""
 UserEvent = (
-    UserSignedIn | SessionSeen | SessionsEnded | UserSlotsSet | QuarantineSet | ReminderEvent | MailAttempted
+    UserSignedIn
+    | SessionSeen
+    | SessionsEnded
+    | UserSlotsSet
+    | QuarantineSet
+    | ReminderEvent
+    | RatingEvent
+    | MailAttempted
 )
 """The events that change the row of a user."""
 
@@ -446,8 +477,8 @@ class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
 
 @final
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
-    """A new delivery, due at once, or a finished one sent again under the same id. `kind`, `user` and
-    `reason` are as in the row of a delivery."""
+    """A new delivery, due at once, or a finished one sent again under the same id. `kind`, `user`, `reason`
+    and `stars` are as in the row of a delivery."""
 
     delivery_id: str
     ref: str
@@ -456,6 +487,7 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
     at_ms: int
     kind: rows.WebhookEvent = "vote"
     reason: str | None = None
+    stars: int = 0
 
 
 @final

@@ -8,12 +8,13 @@ nodes by number: the place of their label in `numbers`.
 * `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by pseudonym.
   Facts from before that time are ignored, so nothing that was erased comes back.
 * `removed_votes` are tombstones of votes: when they were last removed, by ref and user. They go when the
-  listing is removed or the user erased. Of each listing the newest are kept.
+  listing is removed or the user erased. Of each listing the newest are kept, and of all listings.
 * `latest_ms`: the newest time of a stamp.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from heapq import heapify, heappop, heappush, nsmallest
 from typing import Protocol
 
 from core.rows import FleetRow, Stamp
@@ -51,7 +52,7 @@ class CooldownTable:
             self._ends.update((pseudonym, end_ms) for end_ms, pseudonym in left)
 
 
-REMOVED_VOTES_KEPT = 10_000  # of one listing
+REMOVED_VOTES_KEPT, REMOVED_VOTES_KEPT_IN_ALL = 10_000, 200_000  # of one listing, and of all
 
 
 def label_of(name: str, epoch: int) -> str:
@@ -120,6 +121,9 @@ class FleetTable:
         self._removed: dict[str, int] = {}
         self._erased: dict[str, int] = {}
         self._removed_votes: dict[str, dict[str, int]] = {}
+        self._removed_votes_count = 0
+        self._oldest_removed: list[tuple[int, str, str]] = []
+        """A heap of the removed votes, with some that are gone from the table since."""
         self.numbers: Mapping[str, int] = self._numbers
         self.cursors: Mapping[str, int] = self._cursors
         self.removed: Mapping[str, int] = self._removed
@@ -191,14 +195,24 @@ class FleetTable:
         for user in users:
             known = self._removed_votes.setdefault(ref, known)
             self._bury(known, user, ms, ref)
-        if len(known) > REMOVED_VOTES_KEPT:
-            for removed_ms, user in sorted((ms, user) for user, ms in known.items())[:-REMOVED_VOTES_KEPT]:
-                self._forget_votes(ref, user, removed_ms)
+            heappush(self._oldest_removed, (ms, ref, user))
+        by_age = ((ms, user) for user, ms in known.items())
+        for removed_ms, user in nsmallest(max(len(known) - REMOVED_VOTES_KEPT, 0), by_age):
+            self._forget_votes(ref, user, removed_ms)
+        while self._removed_votes_count > REMOVED_VOTES_KEPT_IN_ALL:
+            removed_ms, oldest, user = heappop(self._oldest_removed)
+            self._forget_votes(oldest, user, removed_ms)
+        if len(self._oldest_removed) > 2 * REMOVED_VOTES_KEPT_IN_ALL:
+            self._oldest_removed = [
+                (ms, ref, user) for ref, users in self._removed_votes.items() for user, ms in users.items()
+            ]
+            heapify(self._oldest_removed)
 
     def _forget_votes(self, ref: str, user: str, until_ms: int) -> None:
         known = self._removed_votes.get(ref, {})
         if 0 < known.get(user, 0) <= until_ms:
             self.tombstones -= _digest(f"{ref} {user}", known.pop(user))
+            self._removed_votes_count -= 1
             if not known:
                 del self._removed_votes[ref]
 
@@ -207,6 +221,7 @@ class FleetTable:
         before = tombstones.get(name, 0)
         if ms > before:
             tombstones[name] = ms
+            self._removed_votes_count += bool(ref and not before)
             full_name = f"{ref} {name}" if ref else name
             self.tombstones += _digest(full_name, ms) - (_digest(full_name, before) if before else 0)
 

@@ -101,7 +101,7 @@ def _managed(row: Listing, event: ev.ManagedRowEvent, stamp: Stamp | None) -> Li
             return replace(row, notes=newest_notes((*row.notes, note)))
         case ev.ListingReported():
             at = stamp or Stamp(event.at_ms)
-            report = rows.Report(at.ms, event.by, event.reason, event.text, at.node)
+            report = rows.Report(at.ms, event.by, event.reason, event.text, at.node, event.rating)
             closed = row.reports.closed if row.reports is not None else ()
             return replace(row, reports=reports_of((*row.open_reports, report), closed))
         case ev.ReportsSettled():

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.actors import Actor, user_of
+from core.actors import UNKNOWN, Actor, user_of
 from forms.file_fields import FileRef
 from kinds.kind import CheckName
 from kinds.registry import AnyProfile
@@ -26,7 +26,7 @@ the change of an approved listing."""
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 DeliveryState = Literal["pending", "delivered", "failed"]
-WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck"]
+WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck", "rating.posted"]
 """The events that an endpoint may take. `vote` is a vote or a test; the others are opt in."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
@@ -52,11 +52,13 @@ AuditAction = Literal[
     "actual_count_set",
     "ownership_proven",
     "votes_struck",
+    "rating_removed",
     "reports_settled",
     "found_failing",
     "hidden",
     "shown_again",
     "invite_broken",
+    "values_lost",
     "taken_over",
 ]
 FlagRule = Literal["crowded_address", "burst"]
@@ -369,13 +371,15 @@ class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A report of a listing by a user. In a fleet, time and node are those of its stamp."""
+    """A report of a listing by a user; if it names a `rating`, of the review by that user. In a fleet, time
+    and node are those of its stamp."""
 
     at_ms: int
     by: Actor
     reason: ReportReason
     text: str = ""
     node: str = ""
+    rating: Actor = UNKNOWN
 
     @property
     def stamp(self) -> Stamp:
@@ -388,6 +392,7 @@ class SettledReport(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at_ms: int
     by: Actor
     node: str = ""
+    rating: Actor = UNKNOWN
 
     @property
     def stamp(self) -> Stamp:
@@ -395,8 +400,8 @@ class SettledReport(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Reports(MapRow, frozen=True):
-    """The open reports of a listing, the oldest first, one of each user. A fleet remembers the last report of
-    each user that was settled, too, so that no other node brings one back."""
+    """The open reports of a listing and of its reviews, the oldest first: of each user one about each. A
+    fleet remembers the last one that was settled, too, so that no other node brings one back."""
 
     open: tuple[Report, ...] = ()
     closed: tuple[SettledReport, ...] = ()
@@ -653,7 +658,7 @@ class Delivery(MapRow, frozen=True):
     node other than that of the vote has done so since `owned_ms`.
 
     `kind` is None for votes and tests. Another kind has the `reason` of the decision, if one was given. The
-    deliveries of a review have no `user`.
+    deliveries of a review have no `user`. That of a user's review has its `stars`.
     """
 
     id: str
@@ -673,6 +678,7 @@ class Delivery(MapRow, frozen=True):
     owned_ms: int = 0
     kind: WebhookEvent | None = None
     reason: str | None = None
+    stars: int = 0
 
     @property
     def event(self) -> WebhookEvent:

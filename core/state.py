@@ -51,10 +51,15 @@ _OfNoSingleRef = ev.UserErased | ev.CooldownsKept | ev.NodeNamed | ev.Merged
 """The events about several listings and users, or about the node."""
 
 
-def _most_votes(ref: str) -> int:
-    """Return the greatest count of a user for a listing. Refs of unknown kinds come from newer nodes."""
+def _is_liked(ref: str) -> bool:
+    """Return true for a listing that gets likes. Refs of unknown kinds come from newer nodes."""
     kind = BY_PLURAL.get(ref.partition("/")[0])
-    return 1 if kind is not None and kind.has("likes") else MAX_COUNT
+    return kind is not None and kind.has("likes")
+
+
+def _most_votes(ref: str) -> int:
+    """Return the greatest count of a user for a listing."""
+    return 1 if _is_liked(ref) else MAX_COUNT
 
 
 class State:
@@ -202,19 +207,33 @@ class State:
         is_listed = ref in self._listings
         if is_listed or event.node:
             number = self._fleet.number(event.node) if event.node else self._fleet.own
-            self._votes.put(ref, int(event.user), event.count, event.at_ms, number)
-            if event.of_day:
+            if event.of_day:  # of nearly all votes, and of no like
+                self._votes.put(ref, int(event.user), event.count, event.at_ms, number)
                 day = event.day or clamped_day(event.at_ms)
                 self._vote_counts.count(ref, number, day, event.of_day, event.of_month)
+            else:
+                before_ms = self._like_ms(ref, event.user)
+                self._votes.put(ref, int(event.user), event.count, event.at_ms, number)
+                self._vote_counts.follow(ref, before_ms, self._like_ms(ref, event.user))
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
+    def _like_ms(self, ref: str, user: str) -> int | None:
+        """Return the time of a like; None if there is none, or if the listing gets votes."""
+        vote = self._votes.get(ref, int(user)) if _is_liked(ref) else None
+        return vote[1] if vote is not None else None
+
+    def _remove_vote(self, ref: str, user: str) -> None:
+        before_ms = self._like_ms(ref, user)
+        self._votes.remove(ref, int(user))
+        self._vote_counts.follow(ref, before_ms, None)
+
     def _remove_votes(self, event: ev.VotesRemoved) -> None:
         for user in event.users:
-            self._votes.remove(event.ref, int(user))
+            self._remove_vote(event.ref, user)
         self._votes_went(event.ref)
-        for day, of_day, of_month in event.days if event.ref in self._listings else ():
-            self._vote_counts.take_away(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
+        if event.of_all and event.ref in self._listings:
+            self._vote_counts.take_away(event.ref, self._fleet.own, event.days, event.of_all)
         if event.stamp_ms:
             self._fleet.votes_removed_at(event.ref, event.users, event.stamp_ms)
 
@@ -229,7 +248,7 @@ class State:
                 self._erase_from_listing(ref, event)
 
     def _erase_from_listing(self, ref: str, event: ev.UserErased) -> None:
-        self._votes.remove(ref, int(event.user))
+        self._remove_vote(ref, event.user)
         self._votes_went(ref)
         self._deliveries.erase(ref, event.user)
         row = self._listings.get(ref)
@@ -283,6 +302,8 @@ class State:
         self._votes.merge(event.ref, event.leaf, numbers)
         for user, label, count, last_ms in event.parts:
             self._votes.put(event.ref, user, count, last_ms, self._fleet.number(label))
+        if _is_liked(event.ref):
+            self._vote_counts.recount_likes(event.ref)
         if event.leaf or event.parts:
             self._listings.voted_for(event.ref)
 
@@ -298,6 +319,8 @@ class State:
             for node, part in parts.items():
                 if part:
                     self._votes.put(event.ref, user, part, vote[1], node)
+        if _is_liked(event.ref):
+            self._vote_counts.recount_likes(event.ref)
         moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
         if moved:
             self._vote_counts.move(event.ref, other, own, moved)

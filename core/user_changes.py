@@ -12,6 +12,7 @@ those of listings: see `core/sharing.py`.
     mails             of each topic and listing the furthest
     read_ms           the greater one
     settled           of each listing the latest, and of these the newest
+    ratings           of each listing the review that was written later, and the later answer
 """
 
 from collections.abc import Iterable
@@ -32,6 +33,8 @@ from core.user_rows import (
     MailSent,
     Naming,
     Quarantine,
+    Rating,
+    RatingAnswer,
     Reminder,
     ReminderMessage,
     UserRow,
@@ -43,6 +46,8 @@ ENDED_KEPT = 1_000
 """Endings of one user. Nobody signs in so often before sessions are too old to need them."""
 OFF_KEPT = 200
 """The reminders of one user that are off and still remembered. Nobody turns off more while a node is away."""
+RATINGS_GONE = 200
+"""The reviews of one user that are gone and still remembered."""
 MAILS_KEPT = 200
 """The number of a user's mails that are remembered. See `mailed_ms` for what happens to older ones."""
 SETTLED_KEPT = 50
@@ -74,6 +79,9 @@ def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) 
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
+        case ev.RatingSet() | ev.RatingAnswered():
+            row = row if row is not None else UserRow(event.ref, event.at_ms)
+            return replace(row, ratings=_changed_ratings(row, event, stamp))
         case ev.ReminderSet() | ev.ReminderAttempted() | ev.MailAttempted():
             return _with_message(row, event, stamp) if row is not None else None
         case _:
@@ -110,6 +118,7 @@ def joined_users(one: UserRow, other: UserRow) -> UserRow:
         mail=_joined_choices(one.mail, other.mail),
         mails=_joined_mails(one.mails, other.mails),
         settled=_kept_settled((*one.settled, *other.settled)),
+        ratings=_joined_ratings(one.ratings, other.ratings),
     )
     return with_sessions(row, other.sessions, other.ended)
 
@@ -199,7 +208,9 @@ def _with_ended(
 def newest_ms_of_user(row: UserRow) -> int:
     """Return the newest time of a stamp or an ended session in the row."""
     choices = (each for each in (row.naming, row.mail) if each is not None)
-    stamps = [each.stamp for entries in (row.quarantines, row.reminders, choices) for each in entries]
+    answers = (each.answer for each in row.ratings if each.answer is not None)
+    written = (row.quarantines, row.reminders, row.ratings, answers, choices)
+    stamps = [each.stamp for entries in written for each in entries]
     known: list[Stamp] = [*astuple(row.known_stamps), *(stamp for stamp in stamps if stamp is not None)]
     return max([*(stamp.ms for stamp in known), *(ended.ms for ended in row.ended)])
 
@@ -269,6 +280,59 @@ def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:
         (each for each in rows if not each.is_on), key=lambda each: (each.stamp or UNSTAMPED, each.listing)
     )
     left = [*(each for each in rows if each.is_on), *off[-OFF_KEPT:]]
+    return tuple(sorted(left, key=lambda each: each.listing))
+
+
+# -- Reviews -----------------------------------------------------------------------------------------------
+
+
+def _changed_ratings(row: UserRow, event: ev.RatingEvent, stamp: Stamp | None) -> tuple[Rating, ...]:
+    """Return the reviews after an event. `stamp` is given inside a fleet only."""
+    if isinstance(event, ev.RatingAnswered):
+        return _with_answer(row, event, stamp)
+    rating = event.rating
+    known = row.rating(rating.listing)
+    others = (each for each in row.ratings if each is not known)
+    if not rating.stars and not rating.reason and stamp is None:  # nobody could bring it back
+        return tuple(others)
+    return _kept_ratings((*others, replace(rating, stamp=stamp, answer=known.answer if known else None)))
+
+
+def _with_answer(row: UserRow, event: ev.RatingAnswered, stamp: Stamp | None) -> tuple[Rating, ...]:
+    answer = replace(event.answer, stamp=stamp) if event.answer.text or stamp is not None else None
+    return tuple(
+        replace(each, answer=answer) if each.listing == event.listing else each for each in row.ratings
+    )
+
+
+def _joined_ratings(one: tuple[Rating, ...], other: tuple[Rating, ...]) -> tuple[Rating, ...]:
+    latest: dict[str, Rating] = {}
+    for each in (*one, *other):
+        latest[each.listing] = _joined_rating(latest.get(each.listing, each), each)
+    return _kept_ratings(latest.values())
+
+
+def _joined_rating(one: Rating, other: Rating) -> Rating:
+    """Return the review that was written later, with the later answer: each has its own author."""
+
+    def written(each: Rating) -> tuple[Stamp, bytes]:
+        return each.stamp or UNSTAMPED, _encode(replace(each, answer=None))
+
+    def answered(each: RatingAnswer | None) -> tuple[bool, Stamp, bytes]:
+        stamp = each.stamp if each is not None else None
+        return each is not None, stamp or UNSTAMPED, _encode(each)
+
+    return replace(max(one, other, key=written), answer=max(one.answer, other.answer, key=answered))
+
+
+def _kept_ratings(ratings: Iterable[Rating]) -> tuple[Rating, ...]:
+    """Return the reviews in order: all that stand, and the newest that are gone."""
+    ratings = [*ratings]
+    gone = sorted(
+        (each for each in ratings if not each.stars),
+        key=lambda each: (each.stamp or UNSTAMPED, each.at_ms, each.listing),
+    )
+    left = [*(each for each in ratings if each.stars), *gone[-RATINGS_GONE:]]
     return tuple(sorted(left, key=lambda each: each.listing))
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from core.actors import Actor
+from core.rating_index import RatingIndex, RatingsView
 from core.rows import UNSTAMPED, Attempt, MapRow, Stamp
 from languages.language_names import Language
 
@@ -150,6 +151,38 @@ class AnsweredReport(msgspec.Struct, frozen=True, array_like=True, order=True, g
     listing: str
 
 
+class RatingAnswer(MapRow, frozen=True):
+    """The answer of a listing's owners to a review; without a text, it was taken back."""
+
+    at_ms: int
+    text: str = ""
+    stamp: Stamp | None = None
+
+
+class Rating(MapRow, frozen=True):
+    """A user's review of a listing. `listing` is its ref.
+
+    Without `stars` there is no review any more. A fleet remembers that, so that no other node brings it back.
+    If moderators removed it, `reason` says why, and `edited_ms` when; then the author writes no other one.
+    Else `edited_ms` is the time of the last edit, if there was one. The answer stands if it is not older than
+    the review.
+    """
+
+    listing: str
+    at_ms: int
+    stars: int = 0
+    text: str = ""
+    edited_ms: int = 0
+    reason: str = ""
+    stamp: Stamp | None = None
+    answer: RatingAnswer | None = None
+
+    @property
+    def standing_answer(self) -> RatingAnswer | None:
+        answer = self.answer
+        return answer if answer is not None and answer.text and answer.at_ms >= self.at_ms else None
+
+
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a row's parts, which are written independently of each other."""
 
@@ -163,10 +196,10 @@ NO_USER_STAMPS = UserStamps()
 class UserRow(MapRow, frozen=True):
     """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
 
-    Sessions are in the order of opening and digest, quarantines in that of acts, reminders in that of
-    listings, mails in that of topics and listings, and settled reports in that of times. The user has read
-    the notices up to `read_ms`: those are in the audit logs of the user's listings, for reminders they are
-    ends of cooldowns, and the settled reports are notices, too.
+    Sessions are in the order of opening and digest, quarantines in that of acts, reminders and reviews in
+    that of listings, mails in that of topics and listings, and settled reports in that of times. The user has
+    read the notices up to `read_ms`: those are in the audit logs of the user's listings, for reminders they
+    are ends of cooldowns, and the settled reports are notices, too.
     """
 
     ref: str
@@ -183,6 +216,7 @@ class UserRow(MapRow, frozen=True):
     mail: MailChoice | None = None
     mails: tuple[MailSent, ...] = ()
     settled: tuple[AnsweredReport, ...] = ()
+    ratings: tuple[Rating, ...] = ()
 
     @property
     def id(self) -> str:
@@ -202,6 +236,14 @@ class UserRow(MapRow, frozen=True):
     def reminder(self, listing: str) -> Reminder | None:
         """Return the reminder of a listing that is on."""
         return next((each for each in self.reminders_on if each.listing == listing), None)
+
+    @property
+    def ratings_given(self) -> tuple[Rating, ...]:
+        """The reviews of the user that stand, also those of listings that are gone."""
+        return tuple(each for each in self.ratings if each.stars)
+
+    def rating(self, listing: str) -> Rating | None:
+        return next((each for each in self.ratings if each.listing == listing), None)
 
     @property
     def lets_name(self) -> bool:
@@ -232,6 +274,7 @@ class UsersView(Mapping[str, UserRow]):
         self._with_reminders: set[str] = set()
         self._with_mail: set[str] = set()
         self._named: set[int] = set()
+        self._ratings = RatingIndex()
         self.refs: Sequence[str] = self._refs
         """Sorted, for paging."""
         self.by_session: Mapping[str, str] = self._by_session
@@ -244,6 +287,8 @@ class UsersView(Mapping[str, UserRow]):
         """The refs of users who get mails."""
         self.named: AbstractSet[int] = self._named
         """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
+        self.ratings: RatingsView = self._ratings
+        """The reviews that stand, by listing."""
 
     def __getitem__(self, ref: str) -> UserRow:
         return self._rows[ref]
@@ -266,20 +311,34 @@ class UserTable(UsersView):
             self._forget_indexes(before)
         self._rows[row.ref] = row
         self._index(row)
+        self._rate(before.ratings if before is not None else (), row.ratings, int(row.id))
 
     def remove(self, ref: str) -> None:
         row = self._rows.pop(ref, None)
         if row is not None:
             self._forget_indexes(row)
+            self._rate(row.ratings, (), int(row.id))
             del self._refs[bisect_left(self._refs, ref)]
 
     def load(self, row: UserRow) -> None:
         """Take a row of a new ref. `loaded` must follow the last one."""
         self._rows[row.ref] = row
         self._index(row)
+        self._rate((), row.ratings, int(row.id))
 
     def loaded(self) -> None:
         self._refs[:] = sorted(self._rows)
+
+    def _rate(self, before: tuple[Rating, ...], after: tuple[Rating, ...], user: int) -> None:
+        """Take the reviews of a user in the place of the earlier ones."""
+        if before is after:  # nearly always, as when a session was used
+            return
+        for each in before:
+            if each.stars:
+                self._ratings.discard(each.listing, (each.at_ms, user, each.stars))
+        for each in after:
+            if each.stars:
+                self._ratings.add(each.listing, (each.at_ms, user, each.stars))
 
     def _index(self, row: UserRow) -> None:
         for session in row.sessions:

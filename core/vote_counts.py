@@ -5,6 +5,10 @@ its month, with itself; so counts may be put again, late and in any order, and n
 have the same. Votes that moderators remove are counted by the same rule, at the node where that was done,
 and subtracted from days and months when somebody looks; the vote table, which knows all, has lost them.
 
+Likes are counted otherwise: a user has one for a listing, and the vote table knows its time. So their days
+and months follow from the table, in a row of no node (`OF_LIKES`), which nodes do not tell each other. A like
+that was given twice counts once, and one that is taken back is gone from its day, wherever that happened.
+
 Days and months are those of UTC (`core/clock.py`). A listing keeps the newest `KEPT` ones with votes at
 any node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
 vote that a wrong clock has put into the year 2100 pushes a single day out.
@@ -22,6 +26,7 @@ nothing but the head.
 """
 
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -33,6 +38,8 @@ from core.vote_table import VotesView
 DAYS, MONTHS, REMOVED_DAYS, REMOVED_MONTHS, REMOVED = range(5)
 KEPT = (90, 24, 90, 24, 1)
 MAX_KEY = (1 << 16) - 1
+OF_LIKES = (1 << 16) - 1
+"""The number in the row of likes, in the place of that of a node."""
 MAX_COUNT = (1 << 32) - 1
 _HEAD = struct.Struct("<HHIHII")
 _NUMBER = struct.Struct("<H")
@@ -116,7 +123,9 @@ class VoteCountsView:
 
     def of_nodes(self, ref: str, labels: Sequence[str]) -> Sequence[NodeCounts]:
         """Return the counts of each node as events and facts have them; `labels` are by number."""
-        return [_told(labels[_NUMBER.unpack_from(row)[0]], _decoded(row)) for row in self.rows(ref)]
+        return [
+            _told(labels[_NUMBER.unpack_from(row)[0]], _decoded(row)) for row in _of_nodes(self.rows(ref))
+        ]
 
     def summed(self, ref: str) -> NodeCounts:
         """Return the counts as if one node, without a label, had counted all."""
@@ -128,8 +137,9 @@ class VoteCountsView:
         return (stored,) if type(stored) is bytes else stored  # type: ignore[return-value] # mypy #9003
 
     def canonical(self, ref: str) -> bytes:
-        """Return bytes that are equal for equal sums of all nodes; none for a listing without counts."""
-        rows = self.rows(ref)
+        """Return bytes that are equal for equal sums of all nodes; none for a listing without counts. The row
+        of likes is not among them: the votes say the same."""
+        rows = _of_nodes(self.rows(ref))
         if len(rows) == 1:
             return _NUMBER.pack(0) + rows[0][_NUMBER.size :]
         return _encoded(0, _sum(map(_decoded, rows))) if rows else b""
@@ -149,14 +159,35 @@ class VoteCounts(VoteCountsView):
         else:
             self._take(ref, number, [(DAYS, day, of_day), (MONTHS, month_of_day(day), of_month)])
 
-    def take_away(self, ref: str, number: int, day: int, of_day: int, of_month: int, of_all: int) -> None:
-        """Take how many votes of that day, of its month, and of all time a node has removed."""
-        month = month_of_day(day)
-        self._take(
-            ref,
-            number,
-            [(REMOVED_DAYS, day, of_day), (REMOVED_MONTHS, month, of_month), (REMOVED, 0, of_all)],
-        )
+    def take_away(self, ref: str, number: int, days: Iterable[tuple[int, int, int]], of_all: int) -> None:
+        """Take how many votes of some days, of their months, and of all time a node has removed."""
+        counts = [(REMOVED, 0, of_all)]
+        for day, of_day, of_month in days:
+            counts += [(REMOVED_DAYS, day, of_day), (REMOVED_MONTHS, month_of_day(day), of_month)]
+        self._take(ref, number, counts)
+
+    def follow(self, ref: str, before_ms: int | None, after_ms: int | None) -> None:
+        """Take that the like of a user is of another time; None stands for no like."""
+        if before_ms is not None:
+            day = clamped_day(before_ms)
+            of_day, of_month = self.at(ref, OF_LIKES, day)
+            counts = [(DAYS, day, of_day - 1), (MONTHS, month_of_day(day), of_month - 1)]
+            self._take(ref, OF_LIKES, counts, is_exact=True)
+        if after_ms is not None:
+            day = clamped_day(after_ms)
+            of_day, of_month = self.at(ref, OF_LIKES, day)
+            self.count(ref, OF_LIKES, day, of_day + 1, of_month + 1)
+
+    def recount_likes(self, ref: str) -> None:
+        """Count all likes of a listing, after many of them have come at once."""
+        days = Counter(clamped_day(last_ms) for _, _, last_ms in self._votes.votes(ref))
+        months = Counter[int]()
+        for day, count in days.items():
+            months[month_of_day(day)] += count
+        known = next((_decoded(row) for row in self.rows(ref) if row not in _of_nodes([row])), None)
+        gone = [(at, key, 0) for at in (DAYS, MONTHS) for key in (known[at] if known is not None else ())]
+        counted = [(DAYS, *each) for each in days.items()] + [(MONTHS, *each) for each in months.items()]
+        self._take(ref, OF_LIKES, [*gone, *counted], is_exact=True)
 
     def merge(self, ref: str, number: int, told: NodeCounts) -> None:
         """Take all counts of a node, by its number here."""
@@ -205,6 +236,11 @@ class VoteCounts(VoteCountsView):
 def clamped_day(at_ms: int) -> int:
     """Return the day of a wall time, or the first or the last day that can be counted."""
     return min(max(day_of(at_ms), 0), MAX_KEY)
+
+
+def _of_nodes(rows: Iterable[bytes]) -> list[bytes]:
+    """Return the rows of nodes, without that of likes."""
+    return [row for row in rows if _NUMBER.unpack_from(row)[0] != OF_LIKES]
 
 
 def counts_at(label: str, day: int, of_day: int, of_month: int) -> NodeCounts:

@@ -1,9 +1,11 @@
-"""The data folder of the demo: a journal of everything that happened, and a snapshot for a fast start."""
+"""The data folder of the demo: the files of listings, a journal of everything that happened, and a snapshot
+for a fast start."""
 
 import asyncio
 import hashlib
 from pathlib import Path
 
+from blobs.sealed_blobs import Blob, SealedBlobs
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
@@ -33,6 +35,8 @@ def write_folder(path: Path, seed: int, settings: Settings, clock: Clock, receiv
     )
     story = Story(seed, clock.now_ms(), terms, KeyDigester(secret.encode()).digest)
     state = State(settings.webhooks.deliveries_kept)
+    for decoded in story.files():
+        SealedBlobs(folder).write(Blob(decoded.file, decoded.content))
 
     async def write() -> None:
         sizes = settings.journal

@@ -5,6 +5,7 @@ from typing import Any
 
 from demo.people import DAN, OFFERED, PEOPLE
 from demo.plan import SHAPES, Planned
+from demo.trees import template_answer
 
 UNLISTED_BOTS = {"401000000000000001": "Marble Run", "401000000000000002": "Paper Lantern"}
 UNLISTED_SERVERS = {"301000000000000001": "Lantern Street", "301000000000000002": "The Quiet Corner"}
@@ -41,7 +42,7 @@ def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
                 "approximate_presence_count": each.online,
             }
             for each in listings
-            if not each.is_bot
+            if each.kind.has("invites")
         ]
         + [
             {"id": server_id, "name": name, "owner_id": DAN.id}
@@ -50,10 +51,12 @@ def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
         "invites": {
             code: {"server": server_id, "expires_at": None}
             for code, server_id in (
-                *((each.invite, each.id) for each in listings if not each.is_bot),
+                *((each.invite, each.id) for each in listings if each.kind.has("invites")),
                 *((server_id, server_id) for server_id in UNLISTED_SERVERS),
             )
         },
-        "templates": [],
+        "templates": [
+            {**template_answer(each), "name": each.name} for each in listings if each.kind.has("tree")
+        ],
         "shapes": {each.icon: SHAPES[each.name] for each in listings if each.name in SHAPES},
     }

@@ -1,8 +1,9 @@
-"""The listings of the demo: their texts from a file; owners, times and numbers from the seed."""
+"""The listings of the demo: their texts from files; owners, times and numbers from the seed."""
 
 import hashlib
+import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -11,12 +12,16 @@ import yaml
 
 from chatplatform.answers import PLATFORM_EPOCH_MS
 from core.clock import MS_PER_DAY
-from demo.people import ADA, DAN, OWNERS, Person
+from demo.media import made
+from demo.people import ADA, DAN, OFFERED, OTHERS, OWNERS, Person
+from forms.file_fields import Decoded
 from kinds.bots import BOTS
-from kinds.kind import Kind
-from kinds.servers import SERVERS
+from kinds.kind import Given, Kind, Made
+from kinds.registry import KINDS
 
-TEXTS = Path(__file__).parent.parent / "examples" / "demo_listings.yaml"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TEXTS, WORKS = EXAMPLES / "demo_listings.yaml", EXAMPLES / "demo_works.yaml"
+CODE_LETTERS = string.ascii_letters + string.digits
 FIRST_ID_MS, LAST_ID_MS = 1_530_000_000_000, 1_700_000_000_000
 """The first and the last time at which the platform made ids of bots and servers."""
 Fate = Literal["approved", "in_review", "denied"]
@@ -36,16 +41,20 @@ GROWTH = {
         "Pixel Harbour": 1.5,
     },
     **{"Star Field Club": 3.1, "Coin Harbor": 0.7, "Meme Mill": 0.5},
+    **{"slime_hop": 3.2, "signs": 2.6, "Harp down": 2.8, "Ember": 3.1, "Pistachio": 2.4, "Band room": 2.7},
+    **{"mina": 2.9, "zoe": 2.2},
 }
 """The votes of the last week, as a factor of those before."""
 FATES: Mapping[str, Fate] = {
     **dict.fromkeys(("Sketch Sprint", "Kitchen Kit", "Football Fox", "Stock Sparrow"), "in_review"),
     **dict.fromkeys(("Home Lab Heroes", "Plant Parents"), "in_review"),
-    **dict.fromkeys(("Photo Postcard", "Casino Cat", "Raid Night"), "denied"),
+    **dict.fromkeys(("Photo Postcard", "Casino Cat", "Raid Night", "Faint", "Fax machine"), "denied"),
+    **dict.fromkeys(("Wedding planner", "plain_moods", "gem", "Morning alarm", "Lemon Grove"), "in_review"),
 }
 OWNED = {
     **dict.fromkeys(("Groove Box", "Night Radio", "Lyra", "Photo Postcard", "Sketch Sprint"), ADA),
-    **dict.fromkeys(("Pixel Harbour", "Night Owls", "Plant Parents"), DAN),
+    **dict.fromkeys(("Pixel Harbour", "Night Owls", "Plant Parents", "Game night", "Game over"), DAN),
+    **dict.fromkeys(("round_moods", "coin_spin", "Level up chime", "Midnight Harbour", "Fax machine"), ADA),
 }
 NEW = (
     *("Jam Session", "Commit Crier", "Pottery and Paint", "Pet Parade", "Study Hall", "Verify Me"),
@@ -134,6 +143,8 @@ class Planned:
     votes_a_day: float
     growth: float
     size: int
+    works: Mapping[str, Any] = field(default_factory=dict)
+    """The recipes of its files by their fields; the channels, roles and uses of a template."""
 
     @property
     def id(self) -> str:
@@ -159,6 +170,12 @@ class Planned:
         """The members of a server who are online."""
         return self.size * self.dice("online").randrange(9, 30) // 100
 
+    def files(self, field: str) -> Sequence[Decoded]:
+        """Return the files of a field of its profile."""
+        recipes = self.works.get(field, ())
+        recipes = [recipes] if isinstance(recipes, str) else recipes
+        return [made(each, self.kind.file_rules[field]) for each in recipes]
+
     @property
     def is_bot(self) -> bool:
         return self.kind is BOTS
@@ -170,10 +187,12 @@ class Planned:
 
 def planned(seed: int, now_ms: int) -> Sequence[Planned]:
     """Return the listings, in the order of their texts."""
-    texts = yaml.safe_load(TEXTS.read_text())
+    texts, works = yaml.safe_load(TEXTS.read_text()), yaml.safe_load(WORKS.read_text())
+    pictures = works.pop("pictures")
     return [
-        *(_planned(BOTS, fields, seed, now_ms) for fields in texts["bots"]),
-        *(_planned(SERVERS, fields, seed, now_ms) for fields in texts["servers"]),
+        _planned(kind, {**fields, **pictures.get(fields["name"], {})}, seed, now_ms)
+        for kind in KINDS
+        for fields in {**texts, **works}[kind.plural]
     ]
 
 
@@ -181,8 +200,8 @@ def _planned(kind: Kind, texts: Mapping[str, Any], seed: int, now_ms: int) -> Pl
     name = texts["name"]
     dice = Random(f"{seed} {name}")
     made_ms = dice.randrange(FIRST_ID_MS, LAST_ID_MS)
-    listing_id = str((made_ms - PLATFORM_EPOCH_MS) << 22 | dice.getrandbits(22))
-    fate = FATES.get(name, "approved")
+    low_bits = dice.getrandbits(22)
+    fate = FATES.get(name, "approved") if not kind.is_of_user else "approved"
     waited_ms = dice.randrange(2, 40) * 3_600_000 + dice.randrange(3_600_000)
     if fate != "approved":
         age_ms = dice.randrange(5, 90) * 3_600_000 + waited_ms
@@ -194,22 +213,35 @@ def _planned(kind: Kind, texts: Mapping[str, Any], seed: int, now_ms: int) -> Pl
     submitted_ms = now_ms - age_ms
     votes_a_day = BUSY.get(name) or min(10, 0.6 + dice.expovariate(0.45))
     size = round(votes_a_day * dice.uniform(60, 260)) + dice.randrange(12, 90)
+    owner = OWNED.get(name) or dice.choice(OWNERS)
+    if kind.is_of_user:
+        owner = next(each for each in (*OFFERED, *OTHERS) if each.name == name)
+    match kind.id:
+        case Given() if kind.has_snowflakes:
+            listing_id = str((made_ms - PLATFORM_EPOCH_MS) << 22 | low_bits)
+        case Given():
+            listing_id = "".join(dice.choices(CODE_LETTERS, k=12))
+        case Made(byte_count=count):
+            listing_id = dice.randbytes(count).hex()
+        case _:
+            listing_id = owner.id
     return Planned(
         ref=kind.ref(listing_id),
         kind=kind,
         fields=dict(_fields(kind, texts)),
-        owner=OWNED.get(name) or dice.choice(OWNERS),
+        owner=owner,
         fate=fate,
         submitted_ms=submitted_ms,
-        decided_ms=submitted_ms + waited_ms,
+        decided_ms=submitted_ms + (0 if kind.is_seen_at_once else waited_ms),
         votes_a_day=votes_a_day,
-        growth=GROWTH.get(name, 1),
+        growth=GROWTH.get(texts.get("handle", name), 1),
         size=size if kind is BOTS else 100 + size,
+        works={name: texts[name] for name in (*kind.file_rules, "tree", "roles", "uses") if name in texts},
     )
 
 
 def _fields(kind: Kind, texts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the texts that the kind has a field for."""
     for name, value in texts.items():
-        if name in kind.submission.__struct_fields__:
+        if name in kind.submission.__struct_fields__ and name not in kind.file_rules:
             yield name, value.strip() if isinstance(value, str) else value

@@ -6,7 +6,9 @@ from functools import partial
 from heapq import merge
 from operator import itemgetter
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from chatplatform.answers import InnerServer, ServerChannel
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
@@ -15,6 +17,7 @@ from core.clock import MS_PER_DAY, day_of
 from core.events import (
     DeliveryAttempted,
     DeliveryQueued,
+    DownloadCounted,
     Event,
     KeyUsed,
     SessionsEnded,
@@ -25,22 +28,34 @@ from core.events import (
     VoteFlagged,
 )
 from core.ledger import Ledger
-from core.rows import Attempt, FlagRule, InviteCheck, Proof, ReportReason, StatsWindow, WebhookEvent
+from core.rows import (
+    Attempt,
+    FlagRule,
+    InviteCheck,
+    Proof,
+    ReportReason,
+    StatsWindow,
+    WebhookEvent,
+)
 from core.state import State
 from core.user_rows import UserProfile, UserSession, user_ref
 from core.webhook_events import NewDeliveries
 from demo.people import ADA, BEN, CLEO, DAN, GRETA, MODERATORS, NEW_HERE, OTHERS, PEOPLE, Person
 from demo.plan import Planned, planned
+from demo.trees import template_check, tree_file
 from demo.votes import DAYS, HOUR_MS, Voting, votes_of
+from forms.file_fields import Decoded
 from forms.reading import read
-from kinds.kind import ListingEdit
+from kinds.kind import Given, ListingEdit
+from kinds.registry import kind_of
 from languages.refusals import Refusal
-from listings import eligibility, invites, keys, owners, reports, review, rules, webhooks
+from listings import eligibility, invites, keys, owners, reports, review, rules, template_checks, webhooks
 from listings.forms import WebhookSettings
 from people.choices import set_naming, set_reminder
-from votes.rules import cast_vote
+from votes.rules import cast_vote, like
 from webhook.attempts import AttemptResult, RetryPolicy, attempt_events
 
+F = TypeVar("F", bound=ListingEdit)
 Act = Callable[[State, int], Sequence[Event]]
 TOLD_DAYS = 3
 """The last days, whose votes have deliveries. A listing keeps few, so older ones would be gone."""
@@ -98,6 +113,14 @@ class Story:
             else:
                 self._vote(ledger, each, is_told=each.at_ms > told_ms)
 
+    def files(self) -> Iterator[Decoded]:
+        """Yield the files of all listings."""
+        for listing in self.listings:
+            for field in listing.kind.file_rules:
+                yield from listing.files(field)
+            if listing.kind.has("tree"):
+                yield tree_file(listing)
+
     # -- The plan of what happens ------------------------------------------------------------------------
 
     def _at(self, at_ms: int, act: Act) -> None:
@@ -152,15 +175,22 @@ class Story:
     def _live(self, listing: Planned) -> None:
         """Submit a listing, decide about it, and set up its keys, webhook and counts."""
         owner = user_actor(listing.owner.id)
-        fields = {**listing.fields, "id": listing.id, "owner_id": listing.owner.id}
+        fields = {**listing.fields, "owner_id": listing.owner.id}
+        if isinstance(listing.kind.id, Given):
+            fields["id"] = listing.id
         if listing.kind.has("invites"):
             fields["invite"] = listing.invite
             self._ago(0.5, partial(_invite_checked, listing))
 
         def submit(state: State, at_ms: int) -> Sequence[Event]:
-            form = read(listing.kind.submission, fields)
+            form = read_with_files(listing, listing.kind.submission, fields)
             events = rules.submit(state, listing.ref, form, at_ms, by=owner)
-            if listing.kind.has("checks"):
+            if listing.kind.has("tree"):
+                found, creator = template_check(listing, at_ms), listing.owner.id
+                events += template_checks.checked_at_submission(
+                    listing.ref, listing.owner.id, found, creator, at_ms, by=owner
+                )
+            elif listing.kind.has("checks"):
                 checked = eligibility.checked_at_submission
                 events += checked(
                     listing.ref, listing.owner.id, _checks(listing, at_ms), at_ms, by=owner, approves=False
@@ -168,7 +198,7 @@ class Story:
             return events
 
         self._at(listing.submitted_ms, submit)
-        if listing.fate == "in_review":
+        if listing.fate == "in_review" or listing.kind.is_seen_at_once:
             return
         dice = listing.dice("life")
         moderator = user_actor(dice.choice(MODERATORS).id)
@@ -182,7 +212,7 @@ class Story:
             self._equip(listing, dice)
 
     def _equip(self, listing: Planned, dice: Random) -> None:
-        """Give an approved listing keys, a webhook and counts."""
+        """Give an approved listing keys, a webhook and counts, if its kind has them."""
         ref, owner, since_ms = listing.ref, user_actor(listing.owner.id), listing.decided_ms
         is_mains = listing.owner in (ADA, DAN)
         if listing.is_bot and (is_mains or dice.random() < 0.8):
@@ -194,7 +224,10 @@ class Story:
                 self._at(*_pushed(listing, day, day_of(self._now_ms)))
         if listing.is_bot and (is_mains or dice.random() < 0.7):
             self._at(since_ms - HOUR_MS // 2, partial(_proven, ref, owner))
-        if is_mains or dice.random() < 0.55:
+        if listing.kind.has("downloads"):
+            count = 40 + round(listing.votes_a_day * dice.uniform(60, 200))
+            self._ago(1, lambda *_: [DownloadCounted(ref, count)])
+        if listing.kind.has("webhook") and (is_mains or dice.random() < 0.55):
             url = self._terms.receiver_url if is_mains else f"https://hooks.{_host(listing)}/votes"
             if ref in self._failing:
                 url = f"https://bot.{_host(listing)}/hooks/votes"
@@ -233,7 +266,10 @@ class Story:
         for name, (hours, changed) in edits.items():
             listing = self._by_name[name]
             fields = {**listing.fields, **changed, "owner_id": listing.owner.id}
-            form, by = read(listing.kind.edit, fields), user_actor(listing.owner.id)
+            form, by = (
+                read_with_files(listing, listing.kind.edit, fields),
+                user_actor(listing.owner.id),
+            )
             self._ago(hours, partial(_edited, listing.ref, form, by))
 
     def _moderation(self) -> None:
@@ -293,6 +329,9 @@ class Story:
         state = ledger.state
         deliveries = NewDeliveries(lambda: f"{self._dice.getrandbits(96):024x}", 1_000)
         at_ms, cooldown_ms = wanted.at_ms, self._terms.cooldown_ms
+        if kind_of(wanted.ref).has("likes"):
+            ledger.commit(like(state, wanted.ref, wanted.user, now_ms=at_ms))
+            return
         try:
             events = cast_vote(
                 state, wanted.ref, wanted.user, deliveries, now_ms=at_ms, cooldown_ms=cooldown_ms
@@ -393,6 +432,18 @@ def _checks(listing: Planned, now_ms: int) -> Any:
     )
     facts = ServerFacts(inside=inside, channels=[ServerChannel("general", "no", "yes")], inside_ms=now_ms)
     return server_checks(ServerConditions(), listing.id, facts, now_ms)
+
+
+def read_with_files(listing: Planned, form: type[F], fields: Mapping[str, Any]) -> F:
+    """Return a form with the files of the listing, as the action that takes it puts them there."""
+    digests, found = dict[str, Any](), dict[str, Any]()
+    for name in listing.kind.file_rules:
+        files = [each.file for each in listing.files(name)]
+        is_list = isinstance(listing.kind.empty[name], tuple)
+        found[name] = tuple(files) if is_list else next(iter(files), None)
+        if files:
+            digests[name] = [each.digest for each in files] if is_list else files[0].digest
+    return replace(read(form, {**fields, **digests}), **found)
 
 
 def _invite_checked(listing: Planned, state: State, at_ms: int) -> Sequence[Event]:

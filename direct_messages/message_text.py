@@ -44,7 +44,7 @@ def _owner_text(listing: Listing, message: OwnerMessage, public_url: str) -> str
     again = f"You can edit it and send it again: {page}"
     match message.decision:
         case "approved":
-            return f"Your {named} was approved: it is listed, and users can vote for it.\n{page}"
+            return f"Your {named} was approved: it is listed, and everybody can find it.\n{page}"
         case "change_agreed":
             return f"Your change to the {named} was approved: everybody sees it.\n{page}"
         case "denied":

@@ -235,6 +235,12 @@ class Posted(Protocol):
     def lines(self, name: str) -> list[str]: ...
 
 
+def _file(post: Posted, name: str) -> str | None:
+    """Return the digest of the one file of a field: a new one comes last, and an input without a file is an
+    empty text behind that of the file that stays."""
+    return next(reversed(post.texts(name)), None)
+
+
 _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "line": lambda post, name: post.text(name),
     "text": lambda post, name: post.get(name, ""),
@@ -247,9 +253,9 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "invite": lambda post, name: post.text(name) or None,
     "url": lambda post, name: post.text(name) or None,
     "colour": lambda post, name: post.text(name) or None,
-    "picture": lambda post, name: post.text(name) or None,
+    "picture": _file,
     "pictures": lambda post, name: post.texts(name),
-    "sound": lambda post, name: post.text(name) or None,
+    "sound": _file,
 }
 
 

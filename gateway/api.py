@@ -42,6 +42,7 @@ from settings.model import (
 )
 from votes.queries import Searches
 from watchers.attempt_watch import AttemptWatch
+from watchers.lost_values import LostValues
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
 
@@ -70,6 +71,7 @@ class Api:
     feed: VoteFeed
     readiness: Callable[[], str | None]
     """Returns None when the gateway is ready, else why it is not."""
+    lost_values: LostValues
 
 
 @contextmanager
@@ -108,6 +110,7 @@ def open_api(
         sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
         ownership=ownership,
         kinds=settings.kinds.offered,
+        without=settings.without,
         unique=UniqueValues(ledger.state),
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
@@ -121,18 +124,15 @@ def open_api(
         count_upload=VisitorLimit(Policy(settings.files.uploads_per_minute, 60), runtime.clock).take,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
+        is_member=egress.platform.is_member if egress.platform and egress.platform.has_bot else None,
         templates=_templates(runtime, egress, store.blobs.put),
     )
+    lost = LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks)
+    ready = _readiness(runtime, store, fleet)
     with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
-        yield Api(
-            callers,
-            public,
-            managed,
-            decoder,
-            watch,
-            VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
-            _readiness(runtime, store, fleet),
-        )
+        most = settings.votes.feed_streams
+        feed = VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), most)
+        yield Api(callers, public, managed, decoder, watch, feed, ready, lost)
 
 
 def _callers(runtime: Runtime, store: Store) -> Callers:
@@ -230,6 +230,7 @@ def deployment(settings: Settings) -> Deployment:
         vote_window_seconds=settings.votes.window_seconds,
         vote_cooldown_seconds=settings.votes.cooldown_seconds,
         kinds=settings.kinds.offered,
+        without=settings.without,
         keys_per_listing=settings.keys.per_listing,
         max_body_bytes=settings.server.max_body_bytes,
         upload_bytes=settings.files.upload_bytes,

@@ -55,7 +55,7 @@ class DebugSite:
         site = OperatorSite(
             parts, SignInPage(self._operator, self._sessions), live, self._markdown, self._look
         )
-        return self._site.resources(of_kinds(PAGES, self._kinds), site)
+        return self._site.resources(of_kinds(PAGES, self._kinds, ()), site)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Feed the live pages until `stop` is set."""

@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ USER_AGENT = f"Votegate/{VERSION}"
 
 @dataclass(frozen=True)
 class Egress:
-    """The ways out: to receivers of webhooks, to the source of server counts, and to the chat platform."""
+    """The ways out: to receivers of webhooks, the source of server counts, the chat platform, and images."""
 
     guard: TargetGuard
     requests: RequestBuilder
@@ -83,6 +84,8 @@ class Egress:
     platform: ChatPlatform | None
     invites: ServerInvites | None
     """The questions about invites to servers. Without pages for people, there are none."""
+    images: HttpClient | None = None
+    """The client for images in descriptions; None if pages show links in their place."""
 
     @property
     def asked_counts(self) -> PlatformCounts | None:
@@ -117,22 +120,27 @@ async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socke
     async with AsyncExitStack() as stack:
         addresses = stack.enter_context(closing(LocalAddresses()))
         guard = target_guard(webhooks, addresses, own)
-        opening_client = open_client(
+        guarded = partial(
+            open_client,
             guard,
-            timeout_seconds=webhooks.timeout_seconds,
             user_agent=USER_AGENT,
             proxy=read_proxy_url(webhooks.proxy.get_secret_value()) if webhooks.proxy is not None else None,
             name_servers=webhooks.name_servers,
             clock=runtime.clock,
         )
+        opening_client = guarded(timeout_seconds=webhooks.timeout_seconds)
         client = await stack.enter_async_context(opening_client)
         counts = await stack.enter_async_context(_open_guild_counts(settings, state, runtime.clock))
-        platform, invites = None, None
+        platform, invites, images = None, None, None
         if settings.web.public_url is not None:
             opening = open_platform(settings.chat_platform, settings.web, webhooks, runtime.clock)
             platform = await stack.enter_async_context(opening)
             invites = ServerInvites(platform, runtime.clock)
-        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform, invites)
+            if settings.images.enabled:
+                asked = settings.images
+                fetching = guarded(timeout_seconds=asked.timeout_seconds, read_bytes=asked.bytes)
+                images = await stack.enter_async_context(fetching)
+        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform, invites, images)
 
 
 @asynccontextmanager

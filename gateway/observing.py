@@ -103,6 +103,8 @@ def loops(parts: Parts) -> Loops:
         "key_uses": api.public.uses.run,
         "refused_addresses": api.callers.refused.run,
     }
+    if parts.fleet.node is not None:
+        found["lost_values"] = api.lost_values.run
     if parts.front.access is not None:
         found["access_log"] = parts.front.access.run
     platform, counts = parts.egress.platform, parts.egress.asked_counts

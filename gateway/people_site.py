@@ -3,10 +3,10 @@
 import asyncio
 import gc
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from actions.tools import Tools
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
@@ -15,21 +15,22 @@ from core.rows import Policy
 from core.state import State
 from gateway.api import Api
 from gateway.branding import PageDrawing
-from gateway.delivery import USER_AGENT
+from gateway.delivery import USER_AGENT, Egress
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
 from handlers.visitor_limit import VisitorLimit
-from kinds.kind import Kind
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
-from listings.ownership import Ownership
 from listings.review import PresetReason
+from outbound.redirects import whole_body
 from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
+from pages.description_images import DescriptionImages, ImageLimits
 from pages.platform_facts import Applications, ServerChecking, ServerLists
+from pages.public.add_emojis import ADDED
 from pages.public.home import home_orders
 from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
@@ -88,12 +89,15 @@ class PeopleSite:
         store: Store,
         fleet: Fleet,
         api: Api,
-        platform: ChatPlatform,
+        egress: Egress,
         drawing: PageDrawing,
     ) -> None:
+        platform = egress.platform
+        if platform is None:
+            raise TypeError("people sign in at the chat platform")
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
-        self.readers = _readers(state, api.managed.ownership, api.managed.kinds)
+        self.readers = _readers(state, api.managed)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -125,7 +129,9 @@ class PeopleSite:
             curl=partial(curl_command, user_agent=USER_AGENT),
             submissions=_submissions(runtime, platform, code_maker(digester.digest)),
             reasons=_preset_reasons(settings.review),
-            descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
+            descriptions=Descriptions(
+                drawing.markdown, VisitorLimit(PREVIEWS, clock), _images(runtime, api, egress)
+            ),
             accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=_signing_in(runtime, digester.secret, fleet),
             blobs=store.blobs,
@@ -139,7 +145,8 @@ class PeopleSite:
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""
-        return self._site.resources(of_kinds(PEOPLE_PAGES, self._tools.actions.kinds), self._tools)
+        tools = self._tools.actions
+        return self._site.resources(of_kinds(PEOPLE_PAGES, tools.kinds, tools.without), self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
@@ -172,6 +179,22 @@ def _signing_in(runtime: Runtime, secret: bytes, fleet: Fleet) -> SigningIn:
     )
 
 
+def _images(runtime: Runtime, api: Api, egress: Egress) -> DescriptionImages | None:
+    settings, client = runtime.settings.images, egress.images
+    if client is None:
+        return None
+    limits = ImageLimits(
+        settings.per_description,
+        settings.bytes,
+        settings.cache_bytes,
+        settings.at_once,
+        settings.kept_seconds,
+        settings.retry_seconds,
+    )
+    fetch = partial(whole_body, client, timeout_seconds=settings.timeout_seconds)
+    return DescriptionImages(fetch, api.managed.decode, runtime.clock, limits)
+
+
 def _addresses(settings: Settings) -> Addresses:
     web, places = settings.web, settings.chat_platform
     return Addresses(
@@ -192,11 +215,10 @@ def _owner_texts(site: SiteSettings) -> OwnerTexts:
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
-def _readers(state: State, ownership: Ownership, kinds: Sequence[Kind]) -> PeopleReaders:
-    counts = NoticeCounts(state, ownership)
-    return PeopleReaders(
-        VotedListings(state), Catalogue(state, kinds), SearchIndex(state, in_every_language), counts
-    )
+def _readers(state: State, tools: Tools) -> PeopleReaders:
+    counts = NoticeCounts(state, tools.ownership, has_ratings="ratings" not in tools.without)
+    catalogue, index = Catalogue(state, tools.kinds), SearchIndex(state, in_every_language)
+    return PeopleReaders(VotedListings(state), catalogue, index, counts)
 
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
@@ -207,7 +229,7 @@ def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: byte
 
 def _public(readers: PeopleReaders, keeper: ListKeeper, clock: Clock) -> PublicSite:
     similar = SimilarListings(readers.index, readers.catalogue, clock)
-    return PublicSite(readers.catalogue, keeper, readers.index, similar)
+    return PublicSite(readers.catalogue, keeper, readers.index, similar, VisitorLimit(ADDED, clock))
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

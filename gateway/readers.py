@@ -13,9 +13,9 @@ observer (`serving/observers.py`):
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `Identity` are beside it, because a copy or a new epoch concerns the same records.
 6. `Ownership` remembers who owns listings, `BlobNames` which files they name, and `UniqueValues` which
-   values are taken. `FailingEndpoints`, `JournalTail`, the security log, `VoteTally`, `AttemptTally` and
-   `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only remember, tell or count
-   what pages and the operator may ask for.
+   values are taken; `LostValues` hears of merges behind it. `FailingEndpoints`, `JournalTail`, the security
+   log, `VoteTally`, `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex`
+   are: they only remember, tell or count what pages and the operator may ask for.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
@@ -55,6 +55,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         api.managed.ownership.on_record,
         parts.store.blob_names.on_record,
         api.managed.unique.on_record,
+        *([api.lost_values.on_record] if fleet else []),
         observing("journal_tail", measured.tail.on_record),
         observing("security_log", security_log.on_record),
         observing("vote_tally", measured.votes.on_record),

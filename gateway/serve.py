@@ -223,7 +223,7 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
     """Join the fleet that the settings name, if they name one."""
     redis = runtime.settings.redis
     if redis.url is None or redis.node is None:
-        yield Fleet()
+        yield Fleet(kinds=runtime.settings.kinds.offered)
         return
     from gateway.fleet_node import open_node  # with replication and Redis's client, a tenth of a start
 
@@ -234,12 +234,12 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
 def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     """Return the servers, the main one first, and the paths that they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
-    settings, kinds = runtime.settings, api.managed.kinds
+    settings, kinds, without = runtime.settings, api.managed.kinds, api.managed.without
     inside = operator_parts(parts, lambda: http.tally())
     endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
     bound_routes = [
-        *bound(of_kinds(ROUTES, kinds), endpoints, endpoints),
-        *bound(of_kinds(OPERATOR_ROUTES, kinds), inside, endpoints),
+        *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
+        *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
     ]
     files = [public_files(parts.store.blobs)] if parts.sites.people is None else []
     resources = fleet.refusing([*bound_routes, *files, *parts.sites.resources(inside)])

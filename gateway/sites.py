@@ -76,5 +76,5 @@ def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egr
     if platform is not None:
         from gateway.people_site import PeopleSite
 
-        people = PeopleSite(runtime, store, fleet, api, platform, drawing)
+        people = PeopleSite(runtime, store, fleet, api, egress, drawing)
     return Sites(drawing, debug, people)

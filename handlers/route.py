@@ -20,7 +20,7 @@ from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
 from handlers.vote_feed import VoteFeed
-from kinds.kind import Kind
+from kinds.kind import Kind, PartName
 from languages.said import Code
 from listings.stats import StatsBody
 
@@ -68,6 +68,7 @@ class RouteOf(Generic[E]):
         has_events: True if it also answers with server-sent events, to clients that accept them.
         takes_file: True if the body is a file, up to the size of an upload.
         kind: the kind of listing that it is for; None for all of them.
+        of: the part that the kind must have, if it takes one.
     """
 
     method: str
@@ -88,6 +89,7 @@ class RouteOf(Generic[E]):
     has_events: bool = False
     takes_file: bool = False
     kind: Kind | None = None
+    of: PartName | None = None
 
     @property
     def is_of_page(self) -> bool:
@@ -108,10 +110,13 @@ class RouteOf(Generic[E]):
 
 
 class OfKind(Protocol):
-    """A route or a page, which may be for one kind of listing."""
+    """A route or a page, which may be for one kind of listing, and for one part."""
 
     @property
     def kind(self) -> Kind | None: ...
+
+    @property
+    def of(self) -> PartName | None: ...
 
 
 K = TypeVar("K", bound=OfKind)
@@ -170,9 +175,9 @@ class Resource:
         return ", ".join(methods)
 
 
-def of_kinds(rows: Iterable[K], kinds: Collection[Kind]) -> list[K]:
-    """Return the routes or pages of these kinds, and those of no kind."""
-    return [row for row in rows if row.kind is None or row.kind in kinds]
+def of_kinds(rows: Iterable[K], kinds: Collection[Kind], without: Collection[PartName]) -> list[K]:
+    """Return the routes or pages of these kinds, and those of no kind, without those of some parts."""
+    return [row for row in rows if (row.kind is None or row.kind in kinds) and row.of not in without]
 
 
 def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resource]:

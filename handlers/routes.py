@@ -33,6 +33,7 @@ TAGS: Mapping[str, str] = {
     "Keys": "API keys of a bot. A key's value is shown only in the answer that makes it.",
     "Webhooks": "Webhooks of listings: settings, tests, and the log of deliveries.",
     "Likes": "Give and take back likes.",
+    "Ratings": "Reviews of listings by users, with stars and an answer of the owners.",
     "Votes": "Cast votes, check the votes of many users, and read all votes.",
     "Users": "Users, moderators, sessions and quarantines.",
     "Debug": "The state of the process, for operators.",
@@ -60,6 +61,7 @@ def _route(tag: str, operation: Operation) -> Route:
         status=action.status,
         takes_file=action.takes_file,
         kind=operation.kind,
+        of=action.of,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from forms.fields import ABOUT_LINE, Colour, Handle, Name, SocialUrl
 from forms.rules import IN_TEXT, ON_ONE_LINE_OR_NONE, UNIQUE, About, Display, Sample, Size
 from kinds.kind import Kind, LikesPart, Nouns, OfUser, Profile, ReviewPart
+from kinds.listing_pictures import Banner
 from languages.texts import Text
 
 
@@ -76,6 +77,7 @@ class PersonalProfile(Profile, frozen=True, gc=False, tag="profile"):
             hides=True,
         ),
     ] = False
+    banner: Banner = None
 
 
 PROFILES = Kind(

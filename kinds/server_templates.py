@@ -4,7 +4,18 @@ from typing import Annotated
 
 from forms.fields import ABOUT_PROSE, Name, TemplateCode, TemplateLink
 from forms.rules import IN_PROSE, UNIQUE, About, Display, OneOf, Sample, Size
-from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
+from kinds.kind import (
+    ChecksPart,
+    FactsPart,
+    Given,
+    Kind,
+    Nouns,
+    Profile,
+    RatingsPart,
+    ReviewPart,
+    VotesPart,
+    WebhookPart,
+)
 from kinds.listing_tags import Tags
 from kinds.text_language import TextLanguage
 from languages.texts import Text
@@ -75,6 +86,7 @@ TEMPLATES = Kind(
     ),
     review=ReviewPart(),
     votes=VotesPart(),
+    ratings=RatingsPart(),
     webhook=WebhookPart("template", "{user} voted for the template."),
     facts=FactsPart("template"),
     checks=ChecksPart(("exists",)),

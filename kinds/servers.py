@@ -4,7 +4,18 @@ from typing import Annotated
 
 from forms.fields import ABOUT_LINE, Invite, Name
 from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
-from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
+from kinds.kind import (
+    ChecksPart,
+    FactsPart,
+    Given,
+    Kind,
+    Nouns,
+    Profile,
+    RatingsPart,
+    ReviewPart,
+    VotesPart,
+    WebhookPart,
+)
 from kinds.listing_pictures import Banner, Screenshots
 from kinds.text_language import TextLanguage
 from languages.texts import Text
@@ -96,6 +107,7 @@ SERVERS = Kind(
     id=Given(sample="423456789012345678"),
     review=ReviewPart(),
     votes=VotesPart(),
+    ratings=RatingsPart(),
     webhook=WebhookPart("guild", "{user} voted for the server."),
     facts=FactsPart("server"),
     checks=ChecksPart(("members", "age", "icon", "two_factor", "community", "nsfw"), come_first=True),

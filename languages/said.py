@@ -26,7 +26,7 @@ Code = (
     | Literal["own_quarantine", "owner_may_not_submit", "is_moderator"]
     | Literal["no_such_path", "no_such_listing", "no_such_key", "no_such_webhook", "no_such_delivery"]
     | Literal["no_such_user", "no_such_session", "no_such_quarantine", "no_invitation", "no_extra_owner"]
-    | Literal["no_hand_over"]
+    | Literal["no_hand_over", "too_many_waiting"]
     | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
@@ -37,6 +37,12 @@ Code = (
         "voted_too_soon",
         "likes_need_approval",
         "liked_too_soon",
+        "ratings_need_approval",
+        "rates_own",
+        "has_not_voted",
+        "too_many_ratings",
+        "rating_was_removed",
+        "no_such_rating",
         "quarantined",
         "quarantined_without_end",
     ]
@@ -283,6 +289,14 @@ SAID: Mapping[Code, Said] = {
         Text("The listing has no open report. Another moderator may have settled it."),
         summary="No report is open",
     ),
+    "too_many_waiting": Said(
+        409,
+        Text(
+            "You have as many listings of this kind in review as you may have: {most}. Wait for a decision."
+        ),
+        {"most": 1},
+        summary="The owner has all the listings in review that they may have",
+    ),
     "votes_need_approval": Said(
         409, Text("Only an approved listing can be voted for."), summary="The listing is not approved"
     ),
@@ -300,6 +314,29 @@ SAID: Mapping[Code, Said] = {
         Text("A like of this user was removed. The user can like it again in {retry_seconds} seconds."),
         {"retry_seconds": 43_200},
         summary="The like was removed not long ago",
+    ),
+    "ratings_need_approval": Said(
+        409, Text("Only an approved listing can be reviewed."), summary="The listing is not approved"
+    ),
+    "rates_own": Said(
+        403, Text("Owners do not review their own listing."), summary="The user owns the listing"
+    ),
+    "has_not_voted": Said(
+        403, Text("Only users who have voted for the listing review it."), summary="The user has not voted"
+    ),
+    "too_many_ratings": Said(
+        409,
+        Text("A user has {most} reviews at most; delete one first."),
+        {"most": 100},
+        summary="The user has all the reviews they may have",
+    ),
+    "rating_was_removed": Said(
+        403,
+        Text("Moderators have removed this user's review. The user cannot write another one."),
+        summary="Moderators have removed the user's review",
+    ),
+    "no_such_rating": Said(
+        404, Text("The user has no review of the listing."), summary="The user has no review of the listing"
     ),
     "quarantined": Said(
         403,

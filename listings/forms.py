@@ -1,7 +1,7 @@
 """The forms of management calls about a listing. Its kind declares the form of the profile."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 from core.rows import WebhookEvent
 from forms.fields import ABOUT_PROSE, Form, Name, OverlapSeconds, Reason, Snowflake, Time, Url
@@ -101,7 +101,7 @@ class WebhookSettings(Form, frozen=True):
         ),
     ] = None
     events: Annotated[
-        Annotated[tuple[WebhookEvent, ...], Size(1, 4), UNIQUE] | None,
+        Annotated[tuple[WebhookEvent, ...], Size(1, len(get_args(WebhookEvent))), UNIQUE] | None,
         About("The events that the endpoint gets; only votes if left out."),
     ] = None
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from core.events import FREQUENT, EndpointHealthSet, Event, UserErased
+from core.events import FREQUENT, EndpointHealthSet, Event, RatingSet, UserErased, UserMerged
 from core.state import State
-from listings.notices import notices_of, settled_reports
+from listings.notices import notices_of, rating_notices, removed_ratings, settled_reports
 from listings.ownership import Ownership
 
 MOST_LISTINGS, MOST_USERS = 200, 10_000
@@ -28,7 +28,9 @@ class _Count(NamedTuple):
 
 
 class NoticeCounts:
-    def __init__(self, state: State, ownership: Ownership) -> None:
+    def __init__(self, state: State, ownership: Ownership, *, has_ratings: bool = True) -> None:
+        """`has_ratings` is false for a gateway that offers no reviews by users."""
+        self._has_ratings = has_ratings
         self._state = state
         self._listings = state.listings
         self._ownership = ownership
@@ -40,6 +42,8 @@ class NoticeCounts:
     def unread(self, user_id: str, read_ms: int, now_ms: int) -> int:
         """Return the number of notices that the user has not read."""
         settled = sum(each.is_new for each in settled_reports(self._state, user_id))
+        if self._has_ratings:
+            settled += sum(each.is_new for each in removed_ratings(self._state, user_id))
         return settled + self._unread_of_listings(user_id, read_ms, now_ms)
 
     def _unread_of_listings(self, user_id: str, read_ms: int, now_ms: int) -> int:
@@ -50,8 +54,11 @@ class NoticeCounts:
         if len(self._counts) >= MOST_USERS:
             self._forget(next(iter(self._counts)))
         refs = [*islice(self._ownership.noticed_by(user_id), MOST_LISTINGS)]
-        rows = (self._listings.peek(ref) for ref in refs if ref in self._listings)
+        rows = [self._listings.peek(ref) for ref in refs if ref in self._listings]
         unread = sum(each.is_new for row in rows for each in notices_of(row, user_id, read_ms, now_ms))
+        if self._has_ratings:
+            found = (each for row in rows for each in rating_notices(self._state, row, user_id, read_ms))
+            unread += sum(each.is_new for each in found)
         self._counts[user_id] = _Count(unread, read_ms, now_ms, refs)
         for ref in refs:
             self._users_of.setdefault(ref, set()).add(user_id)
@@ -64,10 +71,7 @@ class NoticeCounts:
         for event in events:
             if type(event) in FREQUENT and type(event) is not EndpointHealthSet:
                 continue
-            refs: Iterable[str] = (
-                event.refs if isinstance(event, UserErased) else (getattr(event, "ref", ""),)
-            )
-            for ref in refs:
+            for ref in _refs_of(event):
                 self._changed(ref)
 
     def _changed(self, ref: str) -> None:
@@ -85,3 +89,16 @@ class NoticeCounts:
             users.discard(user_id)
             if not users:
                 del self._users_of[ref]
+
+
+def _refs_of(event: Event) -> Iterable[str]:
+    """Return the listings and users that an event is about; of a review, the listing."""
+    match event:
+        case UserErased():
+            return event.refs
+        case RatingSet():
+            return (event.rating.listing,)
+        case UserMerged():
+            return [each.listing for each in event.row.ratings]
+        case _:
+            return (getattr(event, "ref", ""),)

@@ -62,27 +62,37 @@ class _ByTime:
 
 
 class _OfUsers:
-    """Refs by users, in order."""
+    """Refs by users, in order. Most users have one listing, and most listings one user: no list is made of
+    one alone, because that takes 200 bytes."""
 
     def __init__(self) -> None:
-        self._refs_of: dict[str, list[str]] = {}
-        self._users_of: dict[str, tuple[str, ...]] = {}
+        self._refs_of: dict[str, str | list[str]] = {}
+        self._users_of: dict[str, str | tuple[str, ...]] = {}
 
     def refs_of(self, user_id: str) -> Sequence[str]:
-        return self._refs_of.get(user_id, ())
+        return _several(self._refs_of.get(user_id, ()))
 
     def put(self, ref: str, users: tuple[str, ...]) -> None:
         """Set the users of a ref, in place of its earlier ones."""
-        before = self._users_of.pop(ref, ())
+        before = _several(self._users_of.pop(ref, ()))
         if users:
-            self._users_of[ref] = users
+            self._users_of[ref] = users if len(users) > 1 else users[0]
         for user in {*before} - {*users}:
             refs = self._refs_of[user]
-            del refs[bisect_left(refs, ref)]
-            if not refs:
+            if isinstance(refs, list):
+                del refs[bisect_left(refs, ref)]
+            if isinstance(refs, str) or not refs:
                 del self._refs_of[user]
         for user in {*users} - {*before}:
-            insort(self._refs_of.setdefault(user, []), ref)
+            refs = self._refs_of.setdefault(user, ref)
+            if isinstance(refs, list):
+                insort(refs, ref)
+            elif refs != ref:
+                self._refs_of[user] = sorted((refs, ref))
+
+
+def _several(texts: str | Sequence[str]) -> Sequence[str]:
+    return (texts,) if isinstance(texts, str) else texts
 
 
 class Ownership:

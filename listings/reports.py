@@ -1,6 +1,7 @@
 """The rules of reports: users tell the moderators what is wrong with a public listing.
 
-Invariant: a user has at most one open report of a listing. Another one replaces it.
+Invariant: a user has at most one open report of a listing, and one of each review of it. Another one replaces
+it.
 
     reported -> settled by a moderator, or by the withdrawal of the approval
 
@@ -13,7 +14,7 @@ a notice that it was settled, without what was decided.
 
 from collections.abc import Collection
 
-from core.actors import Actor, user_actor, user_of
+from core.actors import UNKNOWN, Actor, user_actor, user_of
 from core.events import Event, ListingReported, ReportsSettled, UserSlotsSet
 from core.rows import Listing, Report, ReportReason, SettledReport
 from core.user_rows import AnsweredReport
@@ -22,13 +23,15 @@ from languages.refusals import Refusal
 REPORT_CHARACTERS = 1_000
 
 
-def report(row: Listing, user_id: str, reason: ReportReason, text: str, now_ms: int) -> list[Event]:
-    """Report a public listing. Raises Refusal."""
+def report(
+    row: Listing, user_id: str, reason: ReportReason, text: str, now_ms: int, *, rating: Actor = UNKNOWN
+) -> list[Event]:
+    """Report a public listing, or the review of it by the user of the ref `rating`. Raises Refusal."""
     if not row.is_public:
         raise Refusal("not_public")
     # Later than all that a moderator may have seen, also if the clock was set back.
     at_ms = max((now_ms, *(each.at_ms + 1 for each in row.open_reports)))
-    return [ListingReported(row.ref, reason, text.strip(), at_ms, by=user_actor(user_id))]
+    return [ListingReported(row.ref, reason, text.strip(), at_ms, rating, by=user_actor(user_id))]
 
 
 def report_id(report: Report) -> str:
@@ -47,7 +50,7 @@ def settle(row: Listing, seen: Collection[str] | None, now_ms: int, *, by: Actor
 def settled(row: Listing, seen: Collection[str] | None, now_ms: int, *, by: Actor) -> list[Event]:
     """Return the events that settle open reports, and tell their users; nothing if there are none."""
     done = tuple(
-        SettledReport(each.at_ms, each.by, each.node)
+        SettledReport(each.at_ms, each.by, each.node, each.rating)
         for each in row.open_reports
         if seen is None or report_id(each) in seen
     )

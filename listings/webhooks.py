@@ -197,4 +197,4 @@ def _failed_ms(row: Delivery) -> int:
 
 
 def _again(row: Delivery, now_ms: int) -> DeliveryQueued:
-    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms, row.event, row.reason)
+    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms, row.event, row.reason, row.stars)

@@ -104,7 +104,7 @@ def _decided(row: Listing, act: AuditEntry) -> _Said:
     reason: list[Words] = [act.about[:MOST_REASON]] if act.about else []
     match act.action:
         case "approved":
-            what = Text("{listing} is listed now. Users can find it and vote for it.", listing=name)
+            what = Text("{listing} is listed now. Everybody can find it.", listing=name)
             return _Said(Text("{listing} is approved", listing=name), [what], Text("Its page for you:"), page)
         case "change_agreed":
             what = Text("A moderator approved your change to {listing}. Everybody sees it now.", listing=name)

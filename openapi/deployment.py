@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import Template
 
-from kinds.kind import Kind
+from kinds.kind import Kind, PartName
 
 _UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 _MANY = 3
@@ -40,6 +40,8 @@ class Deployment:
     vote_cooldown_seconds: float
     kinds: tuple[Kind, ...]
     """The kinds of listings that it offers. The document describes no others."""
+    without: frozenset[PartName]
+    """The parts of kinds that it does not offer."""
     keys_per_listing: int
     max_body_bytes: int
     upload_bytes: int

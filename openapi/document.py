@@ -87,8 +87,8 @@ check its signature (https://www.standardwebhooks.com), or compare the `Authoriz
 token."""
 
 _EVENT_TEXT = """$name sends this request to endpoints whose `events` include the event: `review.approved`,
-`review.denied`, or `vote.struck`, which is sent once for each user. `at` is the time of the decision, and the
-same in each attempt.
+`review.denied`, `vote.struck`, which is sent once for each user, or `rating.posted`. `at` is the time of the
+decision or of the review, and the same in each attempt.
 
 These bodies have a `type`; bodies of votes have none. Headers, signature, attempts and suspension are the
 same as for votes."""
@@ -124,7 +124,7 @@ def openapi_reply(deployment: Deployment) -> Reply:
 @functools.cache
 def openapi_document(deployment: Deployment) -> Node:
     every = errors(deployment)
-    routes = of_kinds(ALL_ROUTES, deployment.kinds)
+    routes = of_kinds(ALL_ROUTES, deployment.kinds, deployment.without)
     responses = _Responses(every, routes)
     outside = "; ".join(f"{error.reply.status} `{_body(error.reply)['error']}`" for error in OUTSIDE)
     bodies = {name: example for examples in BODIES.values() for name, example in examples.items()}
@@ -147,7 +147,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "listingEvent": {
                 "post": _webhook(
                     "listingEvent",
-                    "A review is decided, or votes are removed",
+                    "A review is decided, votes are removed, or a user has written a review",
                     _EVENT_TEXT,
                     "ListingEvent",
                 )
@@ -169,7 +169,7 @@ def openapi_document(deployment: Deployment) -> Node:
         },
     }
     filled: Node = _filled(document, deployment)
-    return filled if deployment.kinds == KINDS else _pruned(filled)
+    return filled if len(routes) == len(ALL_ROUTES) else _pruned(filled)
 
 
 def _pruned(document: Node) -> Node:
@@ -314,6 +314,7 @@ _OF_PATHS: Mapping[str, tuple[str, str, Node, str]] = {
     "voters/{user_id}": ("voterId", *_USER_ID),
     "owners/{user_id}": ("voterId", *_USER_ID),
     "likes/{user_id}": ("voterId", *_USER_ID),
+    "ratings/{user_id}": ("voterId", *_USER_ID),
     "sessions/{session_id}": ("sessionId", "The session's id.", _SESSION_ID, SESSION_ID),
     "quarantines/{act}": ("act", "The act that the quarantine forbids.", {"enum": list(ACTS)}, "vote"),
     "keys/{key_id}": ("keyId", "The key's id. It is not the key's value.", _OUR_ID, KEY_ID),

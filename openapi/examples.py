@@ -346,6 +346,10 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
                 "reason": "Accounts of one person.",
             },
         ),
+        "ratingPosted": Example(
+            f"A user has reviewed a {_FIRST}",
+            {"type": "rating.posted", **_FIRST_ID, "user": USER, "stars": 4, "at": NOW_MS},
+        ),
     },
 }
 BODIES: Mapping[str, Mapping[str, Example]] = {

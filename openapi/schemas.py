@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from actions.views import Moment, Snowflake, id_view
+from core.rating_index import STARS
 from core.rows import WebhookEvent
 from forms.fields import Form, declared_fields
 from forms.file_fields import FileRef
@@ -103,6 +104,12 @@ WEBHOOK_BODIES: Mapping[str, Sequence[type[Struct]]] = {
         _listing_event("review.denied", "{one} was denied, or its approval was withdrawn.", reason=str),
         _listing_event(
             "vote.struck", "The votes of a user for {one} were removed.", user=Snowflake, reason=str
+        ),
+        _listing_event(
+            "rating.posted",
+            "A user has written a review of {one}.",
+            user=Snowflake,
+            stars=Annotated[int, Meta(ge=1, le=STARS)],
         ),
     ),
 }

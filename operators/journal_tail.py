@@ -51,7 +51,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.VoteCountsMerged: (),
     ev.VoteFlagged: ("user", "rule"),
     ev.NoteAdded: ("by",),
-    ev.ListingReported: ("reason", "by"),
+    ev.ListingReported: ("reason", "rating", "by"),
     ev.ReportsSettled: ("by",),
     ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
     ev.VotesRemoved: ("users", "reason", "by"),
@@ -65,6 +65,8 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.UserDropped: (),
     ev.UserSlotsSet: ("role", "naming.is_allowed", "mail.topics", "by"),
     ev.ReminderSet: ("listing", "is_on"),
+    ev.RatingSet: ("rating.listing", "rating.stars", "rating.reason", "by"),
+    ev.RatingAnswered: ("listing", "by"),
     ev.ReminderAttempted: (
         *("listing", "number", "outcome"),
         *("attempt.status", "attempt.error", "attempt.duration_ms"),

@@ -74,20 +74,17 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     if page.show is not None and page.has_get:
         if page.has_json:  # first, because the end of `path` may be an id
             json = _json_path(path)
-            rows.append(
-                PageRow("GET", json, lambda to: _Served(page, kind, to).json, page.visitors, kind=kind)
-            )
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors, kind=kind))
+            rows.append(PageRow("GET", json, lambda to: _Served(page, kind, to).json, page.visitors))
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
                 *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
                 takes_files=_takes_files(page, kind),
-                kind=kind,
             )
         )
-    return rows
+    return [row._replace(kind=kind, of=page.of) for row in rows]
 
 
 def _takes_files(page: AnyPage, kind: Kind | None) -> bool:

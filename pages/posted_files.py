@@ -4,12 +4,13 @@ The form also names the files that the listing has, and those that came with a f
 beside each keeps it. So a form with files takes the same way as one without.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from actions.uploads import Upload, upload
 from core.failures import Unavailable
-from forms.file_fields import FileRef
+from forms.file_fields import DIGEST, FileRef
 from forms.rules import Size
 from kinds.kind import texts_of
 from languages.refusals import Invalid, Refusal
@@ -50,7 +51,8 @@ async def files_in(page: PageCall, values: Mapping[str, object]) -> Mapping[str,
     """Return the files that the values of a form name, by their digests."""
     kind = page.call.kind
     names = kind.file_rules if kind is not None else ()
-    digests = {digest for name in names for digest in texts_of(_texts(values.get(name)))}
+    texts = {text for name in names for text in texts_of(_texts(values.get(name)))}
+    digests = {text for text in texts if re.fullmatch(DIGEST, text)}
     files = {digest: await page.call.tools.files.ref(digest) for digest in digests}
     return {digest: file for digest, file in files.items() if file is not None}
 

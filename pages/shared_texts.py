@@ -16,7 +16,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "changed": Text("It is saved, and everybody sees it. A moderator looks at it, too."),
     "proposed": Text("It is saved. Everybody sees it once a moderator approves it."),
     "submitted": Text("It is submitted. A moderator will review it. This page will show the decision."),
-    "listed": Text("It is listed: users can vote for it."),
+    "listed": Text("It is listed: everybody can see it."),
     "seen": Text("It is there: everybody can see it."),
     "checked": Text("The conditions were checked just now."),
     "sent-again": Text("It is saved. A moderator will review it again."),
@@ -44,7 +44,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "resumed": Text("The webhook is resumed. The waiting deliveries are sent now."),
     "failed-again": Text("The failed deliveries are sent again. The log shows their outcome."),
     "nothing-failed": Text("Nothing has failed since then."),
-    "approved": Text("It is approved: users can vote for it. Its owner is told."),
+    "approved": Text("It is approved: everybody can see it. Its owner is told."),
     "denied": Text("It is denied. Its owner reads the reason, and can send it again."),
     "withdrawn": Text("The approval is withdrawn. Its owner reads the reason, and can send it again."),
     "agreed": Text("The change is approved: everybody sees it. Its owner is told."),
@@ -53,11 +53,20 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "released": Text("Your claim has ended."),
     "noted": Text("Your note is saved. Only moderators see it."),
     "quarantined": Text("The user is under quarantine, and sees the reason."),
-    "struck": Text("The votes are removed. The owner of the listing reads why."),
-    "struck-some": Text("Votes are removed, and there are more within that time: do it again."),
+    "struck": Text("They are removed. The owner of the listing reads why."),
+    "struck-some": Text("Some are removed, and there are more within that time: do it again."),
+    "emojis-added": Text("It is done: your server has the emojis now."),
     "liked": Text("You like it."),
     "unliked": Text("Your like is taken back."),
-    "not-liked": Text("You cannot like this now. If a moderator removed your like, try again tomorrow."),
+    "not-liked": Text("A moderator removed your like, so you cannot give it again yet. Try again tomorrow."),
+    "too-young-to-like": Text(
+        "Your account is too young to like listings here. Nothing has changed. Come back when it is older."
+    ),
+    "rated": Text("Your review is there: everybody can read it."),
+    "rating-gone": Text("Your review is deleted."),
+    "answered": Text("Your answer is there: everybody can read it."),
+    "answer-gone": Text("Your answer is deleted."),
+    "rating-removed": Text("The review is removed. Its author and the owners read why."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
     "mail-on": Text("You get e-mails about what you chose."),
@@ -77,7 +86,12 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "refused-next": Text("The change is refused, and its owner reads the reason. This is the next one."),
     "kept-next": Text("The reports are settled. This is the next one."),
 }
-_PROBLEMS = {"probe-failed", "struck-some", "reminders-full"}
+NOT_IN_LIST = Text(
+    "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
+    "Server there. Read the list again."
+)
+AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
+_PROBLEMS = {"probe-failed", "struck-some", "reminders-full", "not-liked", "too-young-to-like"}
 NOTICES: Mapping[str, Notice] = {
     name: Notice(text, name in _PROBLEMS) for name, text in _NOTICE_TEXTS.items()
 }

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from actions.tools import Tools
 from blobs.blob_store import Blobs
@@ -16,6 +17,7 @@ from listings.owners import CodeOf
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards, SignInUnderWay
 from pages.day_visitors import DayVisitors
+from pages.description_images import DescriptionImages
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.visitors import Addresses, People, Person
 from pages.voting.vote_challenges import VoteChallenges
@@ -29,6 +31,9 @@ from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
 from web.link_preview import LinkPreviews
 from web.markdown import Markdown
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,20 @@ class Submissions:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """The drawing of descriptions, and the limit of a user's previews."""
+    """The drawing of descriptions, the limit of a user's previews, and the images of public descriptions.
+
+    Without `images`, links are in their place.
+    """
 
     markdown: Markdown
     previews: VisitorLimit
+    images: DescriptionImages | None = None
+
+    async def public_html(self, listing: str, text: str) -> "Markup":
+        """Return the HTML of a public listing's description. `listing` is its ref."""
+        if self.images is None:
+            return await self.markdown.html(text)
+        return await self.images.html(self.markdown, listing, text)
 
 
 @dataclass(frozen=True)
@@ -134,12 +149,13 @@ class SigningIn:
 
 @dataclass(frozen=True)
 class PublicSite:
-    """The lists of public listings, in their orders and by words."""
+    """The lists of public listings, and the limit of emojis that a user adds to servers."""
 
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
     similar: SimilarListings
+    emojis: VisitorLimit
     previews: LinkPreviews = field(default_factory=LinkPreviews)
     downloads: DayVisitors = field(default_factory=DayVisitors)
 

@@ -21,18 +21,21 @@ from pages.owner.take_over import TAKE_OVER_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.public.add_emojis import ADD_EMOJIS
 from pages.public.authors import AUTHOR
 from pages.public.colours import COLOURS
 from pages.public.downloads import DOWNLOAD
 from pages.public.files import FILE
 from pages.public.home import HOME
+from pages.public.images import IMAGE
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
 from pages.public.new_listings_feed import NEW_LISTINGS
 from pages.public.owner_texts import OWNER_TEXTS
 from pages.public.rankings import RANKINGS
-from pages.public.report import REPORT_PAGE
+from pages.public.ratings import RATING_PAGES
+from pages.public.report import REPORT_PAGES
 from pages.public.robots import ROBOTS
 from pages.public.sitemap import SITEMAP
 from pages.public.suggestions import SUGGESTIONS
@@ -52,7 +55,8 @@ PEOPLE_PAGES = (
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
-    *rows_of((VOTE_PAGE, LIKE_BUTTON, REPORT_PAGE)),
-    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS, FILE, DOWNLOAD)),
+    *rows_of((VOTE_PAGE, LIKE_BUTTON, *REPORT_PAGES, *RATING_PAGES)),
+    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS)),
+    *rows_of((FILE, DOWNLOAD, IMAGE, ADD_EMOJIS)),
     *rows_of(PUBLIC_LISTING),
 )

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from core.rows import Listing
-from kinds.kind import PartName
+from kinds.kind import Kind, PartName
 from kinds.registry import kind_of
 from languages.texts import Text
+from pages.tally_words import TALLY_WORDS
 from people.permissions import Right
 
 
@@ -35,7 +36,7 @@ def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str,
     """Return the values of the head of every page under a tab."""
     kind, here = kind_of(row.ref), f"/{row.ref}/manage"
     tabs = [
-        (name, tab.title, here if name == "overview" else f"{here}/{name}")
+        (name, _title(kind, name), here if name == "overview" else f"{here}/{name}")
         for name, tab in TABS.items()
         if tab.right in allowed and kind.has(tab.of)
     ]
@@ -43,4 +44,9 @@ def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str,
 
 
 def tab_title(row: Listing, at: str) -> Text:
-    return Text("{listing} - {tab}", listing=row.profile.name, tab=TABS[at].title)
+    return Text("{listing} - {tab}", listing=row.profile.name, tab=_title(kind_of(row.ref), at))
+
+
+def _title(kind: Kind, name: str) -> Text:
+    tab = TABS[name]
+    return TALLY_WORDS[kind.tally].many if tab.of == "tally" and kind.tally is not None else tab.title

@@ -26,6 +26,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from listings.notice_counts import NoticeCounts
 from pages.shared_texts import ERROR_TEXTS, FIELD_LABELS
+from pages.tally_words import TALLY_WORDS
 from people.choices import keep_address, unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from web.audiences import Audience
@@ -254,6 +255,7 @@ def people_audience(
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
             "site_kinds": KINDS,
+            "tally_words": TALLY_WORDS,
         },
         upload_bytes=upload_bytes,
     )

@@ -52,7 +52,7 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
 }
 
 ACTIONS_OF_MODERATORS: frozenset[AuditAction] = frozenset(
-    {*get_args(Decision), "votes_struck", "reports_settled"}
+    {*get_args(Decision), "votes_struck", "rating_removed", "reports_settled"}
 )
 """The actions in an audit log for which a moderator needs the right `decide`."""
 

@@ -104,7 +104,7 @@ def sweep_users(state: State, refs: Iterable[str], now_ms: int) -> list[Event]:
 def _is_empty(row: UserRow, over_ms: int) -> bool:
     """Return true if nothing in the row has been in force since then."""
     # In a fleet the end of a role has a stamp, and must be known to all nodes for good.
-    has_more = row.profile or row.sessions or row.ended or row.role or row.stamps is not None
+    has_more = row.profile or row.sessions or row.ended or row.role or row.ratings or row.stamps is not None
     return not has_more and not any(each.is_in_force(over_ms) for each in row.quarantines)
 
 

@@ -115,9 +115,9 @@ class LongList(Generic[T]):
 
 
 Id = int | str
-"""The id of a listing: a number if the ids of its kind are numbers of the chat platform."""
+"""A listing: its id if that is a number of the chat platform, else its ref, which the catalogue has, too."""
 Ids = Any
-"""The ids of many listings: an array of numbers, or a `LongList` of texts."""
+"""Many listings: an array of numbers, or a `LongList` of refs."""
 
 
 class VoteTotals(Protocol):
@@ -188,7 +188,8 @@ class OrderingSnapshot(NamedTuple):
 
     def ref(self, at: int) -> str:
         """Return the listing in a place."""
-        return f"{self.order.key.prefix}{self.ids[at]}"
+        id_ = self.ids[at]
+        return id_ if isinstance(id_, str) else f"{self.order.key.prefix}{id_}"
 
 
 class _Cursor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -416,11 +417,11 @@ def _no_ids(key: IndexKey) -> Ids:
 
 
 def _reader_of_ids(key: IndexKey) -> Callable[[str], Id]:
-    """Return the function that reads the id in a ref of the kind of a key."""
+    """Return the function that makes ids of refs of the kind of a key."""
     begin = len(key.prefix)
     if kind_of(key.prefix).has_snowflakes:
         return lambda ref: int(ref[begin:])
-    return lambda ref: ref[begin:]
+    return lambda ref: ref
 
 
 def _sorted_in_slices(sort_keys: Iterable[SortKey]) -> Generator[None, None, LongList[SortKey]]:

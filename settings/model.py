@@ -23,7 +23,7 @@ from pydantic import (
 
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
-from kinds.kind import Kind
+from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
 from languages.language_names import LANGUAGES
 from settings.site_values import (
@@ -149,6 +149,17 @@ class FilesSettings(_Section):
     memory_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
     uploads_per_minute: Count = 120
     unnamed_seconds: Seconds = 3_600
+
+
+class ImagesSettings(_Section):
+    enabled: bool = True
+    per_description: Annotated[int, Field(ge=1, le=100)] = 20
+    bytes: Annotated[int, Field(ge=1_024, le=32 << 20)] = 4 << 20
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5
+    at_once: Annotated[int, Field(ge=1, le=64)] = 8
+    cache_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    kept_seconds: Seconds = 604_800
+    retry_seconds: Seconds = 3_600
 
 
 class OperatorSettings(_Section):
@@ -502,6 +513,10 @@ class KindsSettings(_Section):
         return tuple(kind for kind in KINDS if kind.plural in self.enabled)
 
 
+class RatingsSettings(_Section):
+    enabled: bool = True
+
+
 class ServersSettings(_Section):
     min_members: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100
     min_age_days: Annotated[int, Field(ge=0, le=36_500)] = 14
@@ -527,6 +542,7 @@ class Settings(_Section):
     data_dir: DataDir = Path("data")
     server: ServerSettings = ServerSettings()
     files: FilesSettings = FilesSettings()
+    images: ImagesSettings = ImagesSettings()
     operator: OperatorSettings = OperatorSettings()
     keys: KeysSettings = KeysSettings()
     limits: LimitsSettings = LimitsSettings()
@@ -543,11 +559,17 @@ class Settings(_Section):
     site: SiteSettings = SiteSettings()
     review: ReviewSettings = ReviewSettings()
     kinds: KindsSettings = KindsSettings()
+    ratings: RatingsSettings = RatingsSettings()
     servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     mail: MailSettings = MailSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
+
+    @property
+    def without(self) -> frozenset[PartName]:
+        """The parts of kinds that the gateway does not offer."""
+        return frozenset(() if self.ratings.enabled else ("ratings",))
 
     @property
     def counts_source(self) -> CountsSource:

@@ -150,6 +150,8 @@ def _named(event: _Naming) -> tuple[str, ...]:
             return (event.ref, event.quarantine.by)
         case ev.CoOwnerSaved():
             return (event.by, event.co_owner.user)
+        case ev.ListingReported():
+            return (event.by, event.rating)
         case ev.OwnerSet() if event.hand_over is not None:
             return (event.by, event.hand_over.successor)
         case _ if isinstance(event, ev.UserEvent):

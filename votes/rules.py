@@ -14,7 +14,9 @@ from core.clock import month_of_day
 from core.state import State
 from core.vote_counts import REMOVED, REMOVED_DAYS, REMOVED_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
+from kinds.registry import kind_of
 from languages.refusals import Refusal, voted_too_soon
+from votes.ratings import remove_ratings
 
 
 def cast_vote(
@@ -55,21 +57,22 @@ def cast_vote(
     return vote, *told(state, listing, "vote", deliveries, now_ms, users=(user,))
 
 
-def like(
-    state: State, ref: str, user: str, deliveries: NewDeliveries, *, now_ms: int, kept_until_ms: int = 0
-) -> list[ev.Event]:
+def like(state: State, ref: str, user: str, *, now_ms: int, kept_until_ms: int = 0) -> list[ev.VoteCast]:
     """Return the like of a user, or nothing if it is given already. Raises Refusal.
 
-    `kept_until_ms` is the end of the cooldown of a like that was struck out or erased.
+    `kept_until_ms` is the end of the cooldown of a like that was struck out or erased. The event counts no
+    day: those of likes follow from the likes (`core/vote_counts.py`).
     """
     if state.votes.get(ref, int(user)) is not None:
         return []
     listing = state.listings.get(ref)
-    if listing is not None and not listing.is_public:
+    if listing is None:
+        raise Refusal("no_such_listing")
+    if not listing.is_public:
         raise Refusal("likes_need_approval")
     if now_ms < kept_until_ms:
         raise Refusal("liked_too_soon", retry_seconds=-((now_ms - kept_until_ms) // 1_000))
-    return [*cast_vote(state, ref, user, deliveries, now_ms=now_ms, cooldown_ms=0)]
+    return [ev.VoteCast(ref, user, 1, now_ms)]
 
 
 def erase_user(
@@ -130,14 +133,18 @@ def remove_votes(
         cooldowns.pseudonym_of(ref, user): last_ms + cooldowns.cooldown_ms
         for user, (_, last_ms) in known.items()
     }
-    days = _removed_by_day(state, ref, [last_ms for _, last_ms in known.values()])
+    is_liked = kind_of(ref).has("likes")
+    days = _removed_by_day(state, ref, [last_ms for _, last_ms in known.values()]) if not is_liked else ()
     of_all = state.vote_counts.by_key(ref, state.fleet.own, REMOVED, 0)
-    of_all += sum(count for count, _ in known.values())
+    if reason:  # without one, users take back likes of their own
+        of_all += sum(count for count, _ in known.values())
     event = ev.VotesRemoved(ref, removed, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
-    struck = [*known] if reason else []  # without a reason, users take back likes of their own
+    struck = [*known] if reason else []
     told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=struck, reason=reason)
+    # Reviews are of those who voted.
+    reviews = remove_ratings(state, listing, users, reason, now_ms, by=by) if reason else []
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
-    return [*_kept(ends, now_ms), event, *told_of]
+    return [*_kept(ends, now_ms), event, *reviews, *told_of]
 
 
 def _removed_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:

@@ -8,6 +8,7 @@ releases it. The fonts are DejaVu's: Latin, Greek, Cyrillic, Arabic and Hebrew. 
 drawn with a font of the system that has its letters; if there is none, those letters are left out.
 """
 
+import asyncio
 import struct
 import zlib
 from bisect import bisect_right
@@ -16,7 +17,7 @@ from math import ceil, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grammars.colours import Oklch, Rgb, on_screen
+from grammars.colours import Oklch, Rgb, on_screen, read_colour
 from web.made_once import MadeOnce
 from web.tones import tone_of
 
@@ -49,12 +50,16 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class LinkPreview(NamedTuple):
-    """The texts of a picture. `foot` has the name of the platform and the kind."""
+    """The texts of a picture. `foot` has the name of the platform and the kind.
+
+    With `colours`, such as those of a theme, the first runs into the last, and the letter is drawn in them.
+    """
 
     listing_id: str
     name: str
     text: str
     foot: str
+    colours: tuple[str, ...] = ()
 
 
 class LinkPreviews:
@@ -65,7 +70,7 @@ class LinkPreviews:
 
     async def picture(self, shown: LinkPreview) -> bytes:
         """Return a picture. Raises Unavailable if too many wait."""
-        return await self._drawn.get(shown, partial(preview_png, shown))
+        return await self._drawn.get(shown, partial(asyncio.to_thread, preview_png, shown))
 
 
 def preview_png(shown: LinkPreview) -> bytes:
@@ -74,12 +79,14 @@ def preview_png(shown: LinkPreview) -> bytes:
 
     hue, pattern = tone_of(shown.listing_id)
     picture = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    picture.paste(_banner(hue, pattern), (0, 0))
+    colours = [read_colour(each) for each in shown.colours]
+    ground, ink = (colours[0], colours[-1]) if len(colours) > 1 else (_tone(hue, 0.5), PAPER)
+    picture.paste(_gradient(colours[0], colours[-1]) if colours else _banner(hue, pattern), (0, 0))
     top = BANNER - ICON // 2
     picture.paste(PAPER, (MARGIN - FRAME, top - FRAME), _rounded(ICON + 2 * FRAME, CORNER + FRAME))
-    picture.paste(_tone(hue, 0.5), (MARGIN, top), _rounded(ICON, CORNER))
+    picture.paste(ground, (MARGIN, top), _rounded(ICON, CORNER))
     draw = ImageDraw.Draw(picture)
-    _letter(draw, shown.name, top)
+    _letter(draw, shown.name, top, ink)
     name = _Words.of(shown.name, BOLD)
     size = max(min(int(NAME_SIZE * ROOM / max(name.width(NAME_SIZE), 1)), NAME_SIZE), LEAST_SIZE)
     y = name.draw(draw, BANNER + ICON // 2 + 24, size, INK)
@@ -129,10 +136,20 @@ def _banner(hue: int, pattern: int) -> Any:
     return picture
 
 
-def _letter(draw: "ImageDraw", name: str, top: int) -> None:
+def _gradient(first: Rgb, last: Rgb) -> Any:
+    """Return a banner in which one colour runs into another."""
+    from PIL import Image
+
+    across = Image.new("RGB", (2, 1))
+    across.putpixel((0, 0), first)
+    across.putpixel((1, 0), last)
+    return across.resize((WIDTH, BANNER), Image.Resampling.BILINEAR)
+
+
+def _letter(draw: "ImageDraw", name: str, top: int, ink: Rgb) -> None:
     words = _Words.of(name, BOLD)
     middle = (MARGIN + ICON / 2, top + ICON / 2)
-    draw.text(middle, words.text[:1].upper(), PAPER, _font(words.file, ICON // 2), anchor="mm")
+    draw.text(middle, words.text[:1].upper(), ink, _font(words.file, ICON // 2), anchor="mm")
 
 
 class _Words(NamedTuple):

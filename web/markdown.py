@@ -7,10 +7,13 @@ that C allocated is freed.
 
 Rendered texts are found by the digest of the text. They are no facts, so they are never in the journal.
 
-The walk fits the HTML into a page. Headings are below the page's own and leave out no level. An image becomes
-a link to it, named by its alternative text. A link that may not be followed becomes its text. cmark writes
-each tag in one way and escapes everything else, so the walk knows a tag by its look. nh3 trusts neither of
-them: it parses what it gets as a browser does.
+The walk fits the HTML into a page. Headings are below the page's own and leave out no level. A link that may
+not be followed becomes its text. cmark writes each tag in one way and escapes everything else, so the walk
+knows a tag by its look. nh3 trusts neither of them: it parses what it gets as a browser does.
+
+An image becomes a link to it, named by its alternative text. Where a page has an address for images
+(`ImagePlace`), the first ones are shown from there, in a link to the original; a browser that gets no image
+shows the text in that link. No page loads an image from elsewhere.
 
 A text that is too much is shown as it is written. nh3 needs 0.4 seconds for 8,000 nested quotes, and cmark
 makes megabytes of a wide table with thousands of short rows.
@@ -21,22 +24,39 @@ The library keeps the special characters of its extensions in one table of the p
 after each text. So a lock lets in one text at a time.
 """
 
+import asyncio
 import ctypes
 import hashlib
 import re
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from functools import cache, partial
-from html import escape
-from typing import TYPE_CHECKING, Any
+from html import escape, unescape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grammars.http_urls import UrlRefused, read_url
 from web.made_once import MadeOnce
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 MOST_BYTES, MOST_CHARACTERS = 8 * 1_048_576, 8_192
+
+
+class ImagePlace(NamedTuple):
+    """The path below which a page shows the images of a text, and the number of images that it shows."""
+
+    path: str
+    most: int
+
+
+class DrawnText(NamedTuple):
+    """The HTML of a text, and the addresses of the images that it shows, by their names in the path."""
+
+    html: "Markup"
+    images: Mapping[str, str]
 
 
 class Markdown:
@@ -49,23 +69,67 @@ class Markdown:
 
     def __init__(self, most_bytes: int = MOST_BYTES, most_characters: int = MOST_CHARACTERS) -> None:
         self._most_characters = most_characters
-        self.rendered = MadeOnce[bytes, "Markup"](most_bytes, _size)
+        self.rendered = MadeOnce[bytes, DrawnText](most_bytes, _size)
 
     async def html(self, text: str) -> "Markup":
         """Return the HTML of a text, which is safe in any page. A cancelled call cancels no other."""
-        key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        return await self.rendered.get(key, partial(_markup, text, self._most_characters))
+        return (await self.drawn(text)).html
+
+    async def drawn(self, text: str, place: ImagePlace | None = None) -> DrawnText:
+        """Return the HTML of a text with its images, if the page has a place for them."""
+        written = text if place is None else f"{place.path}\0{place.most}\0{text}"
+        key = hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
+        drawing = partial(asyncio.to_thread, _drawn, text, self._most_characters, place)
+        return await self.rendered.get(key, drawing)
 
 
-def _size(key: bytes, html: "Markup") -> int:
-    return sys.getsizeof(key) + sys.getsizeof(html)
+def _size(key: bytes, drawn: DrawnText) -> int:
+    names = sum(sys.getsizeof(name) + sys.getsizeof(url) for name, url in drawn.images.items())
+    return sys.getsizeof(key) + sys.getsizeof(drawn.html) + names
 
 
-def _markup(text: str, most_characters: int) -> "Markup":
+def _drawn(text: str, most_characters: int, place: ImagePlace | None) -> DrawnText:
     """Render a text. The first one loads the libraries."""
     from markupsafe import Markup
 
-    return Markup(prose(text, most_characters))  # noqa: S704 (prose lets through what is safe)
+    if place is None:
+        return DrawnText(Markup(prose(text, most_characters)), {})  # noqa: S704 (prose lets through what is safe)
+    html, images = prose_with_images(text, place, most_characters)
+    return DrawnText(Markup(html), images)  # noqa: S704 (so does this)
+
+
+_IMAGE = re.compile(r"<img (?P<attributes>[^<>]*)>")
+
+
+class ImageSize(NamedTuple):
+    """The sides of an image, in pixels. Both are 0 for one that cannot be shown."""
+
+    width: int
+    height: int
+
+
+def with_sizes(drawn: DrawnText, size_of: Callable[[str], ImageSize | None]) -> "Markup":
+    """Return the HTML with the sizes of the images that are known, so that the page does not jump.
+
+    An image that cannot be shown becomes its text.
+
+    Args:
+        size_of: returns the size of the image with an address; None if it is not known.
+    """
+    from markupsafe import Markup
+
+    def sized(tag: re.Match[str]) -> str:
+        attributes = tag["attributes"]
+        found, alt = _ADDRESS.search(f" {attributes}"), _ALT.search(f" {attributes}")
+        url = drawn.images.get(found["address"].rpartition("/")[2]) if found is not None else None
+        size = size_of(url) if url is not None else None
+        if size is None:
+            return tag[0]
+        if not size.width:
+            return escape(unescape(alt["text"])) if alt is not None else ""
+        return f'<img {attributes} width="{size.width}" height="{size.height}">'
+
+    return Markup(_IMAGE.sub(sized, drawn.html)) if drawn.images else drawn.html  # noqa: S704 (numbers alone)
 
 
 if TYPE_CHECKING:
@@ -127,12 +191,23 @@ def prose(text: str, most_characters: int = MOST_CHARACTERS) -> str:
     return let_through(f"<pre>{escape(text)}</pre>" if formatted is None else formatted)
 
 
+def prose_with_images(
+    text: str, place: ImagePlace, most_characters: int = MOST_CHARACTERS
+) -> tuple[str, Mapping[str, str]]:
+    """Return the HTML of a text with its images, and the addresses of those by their names. Blocking."""
+    walk = _Walk(place.most)
+    formatted = _formatted(text, most_characters, walk)
+    if formatted is None or not walk.images:
+        return prose(text, most_characters), {}
+    return _cleaner_with(place.path, walk.images).clean(formatted), walk.images
+
+
 def let_through(html: str) -> str:
     """Return the tags, attributes and addresses of some HTML that pages allow, and its text."""
     return _cleaner().clean(html)
 
 
-def _formatted(text: str, most_characters: int) -> str | None:
+def _formatted(text: str, most_characters: int, walk: "_Walk | None" = None) -> str | None:
     """Return the HTML before nh3, or None if the text is too much."""
     if len(text) > most_characters or _cells(text) > MOST_CELLS:
         return None
@@ -140,7 +215,7 @@ def _formatted(text: str, most_characters: int) -> str | None:
     if len(html) > LONGEST_CHARACTER * most_characters:
         return None
     try:
-        return _Walk().over(html)
+        return (walk or _Walk()).over(html)
     except _TooDeep:
         return None
 
@@ -151,6 +226,17 @@ def _cells(text: str) -> int:
     return len(lines) * max(line.count("|") for line in lines)
 
 
+_VALUES: Mapping[str, Any] = {
+    **dict.fromkeys(("th", "td"), ALIGNMENTS),
+    **dict.fromkeys(("code", "pre"), LEFT_TO_RIGHT),
+}
+_RULES: Mapping[str, Any] = {
+    "generic_attribute_prefixes": set(),
+    "url_schemes": set(SCHEMES),
+    "link_rel": REL,
+}
+
+
 @cache
 def _cleaner() -> "Cleaner":
     from nh3 import Cleaner
@@ -158,21 +244,47 @@ def _cleaner() -> "Cleaner":
     return Cleaner(
         tags=set(TAGS),
         attributes=ATTRIBUTES,
-        tag_attribute_values={
-            **dict.fromkeys(("th", "td"), ALIGNMENTS),
-            **dict.fromkeys(("code", "pre"), LEFT_TO_RIGHT),
-        },
-        generic_attribute_prefixes=set(),
-        url_schemes=set(SCHEMES),
+        tag_attribute_values=dict(_VALUES),
         url_relative="deny",
-        link_rel=REL,
+        **_RULES,
     )
 
 
-class _Walk:
-    """One way through the tags of a text."""
+def _cleaner_with(path: str, images: Mapping[str, str]) -> "Cleaner":
+    """Return a cleaner that lets through these images, from our own path alone."""
+    from nh3 import Cleaner
 
-    def __init__(self) -> None:
+    paths = {url: f"{path}/{name}" for name, url in images.items()}
+    ours = frozenset(paths.values())
+
+    def from_us(tag: str, attribute: str, value: str) -> str | None:
+        return paths.get(value) if (tag, attribute) == ("img", "src") else value
+
+    return Cleaner(
+        tags={*TAGS, "img"},
+        attributes={**ATTRIBUTES, "img": {"src", "alt"}},
+        tag_attribute_values={**_VALUES, "img": {"loading": {"lazy"}}},
+        attribute_filter=from_us,
+        url_relative=lambda url: url if url in ours else None,
+        **_RULES,
+    )
+
+
+def image_name(url: str) -> str:
+    """Return the name of an image in its path."""
+    return hashlib.sha256(url.encode()).hexdigest()[:32]
+
+
+class _Walk:
+    """One way through the tags of a text. `images` has the addresses of the images to show, by their names.
+
+    Args:
+        most_images: the number of images to show; the others become links.
+    """
+
+    def __init__(self, most_images: int = 0) -> None:
+        self._left = most_images
+        self.images: dict[str, str] = {}
         self._open: list[str] = []
         """The closing tag of each open tag; empty if the tag was left out."""
         self._ranks: list[int] = []
@@ -222,10 +334,27 @@ class _Walk:
     def _image(self, attributes: str) -> str:
         alt = _ALT.search(attributes)
         text = alt["text"] if alt is not None else ""
-        if self._in_link or not text:
-            return text
-        opening, closing = _link(attributes)
-        return f"{opening}{text}{closing}"
+        opening, closing = ("", "") if self._in_link or not text else _link(attributes)
+        address = self._shown(attributes)
+        shown = f'<img src="{address}" alt="{text}" loading="lazy">' if address else text
+        return f"{opening}{shown}{closing}"
+
+    def _shown(self, attributes: str) -> str:
+        """Return the address of an image that is shown; empty for one that becomes a link."""
+        found = _ADDRESS.search(attributes)
+        url = unescape(found["address"]) if found is not None else ""
+        if not self._left or not _may_be_shown(url):
+            return ""
+        self._left -= 1
+        self.images[image_name(url)] = url
+        return escape(url)
+
+
+def _may_be_shown(url: str) -> bool:
+    try:
+        return read_url(url).scheme == "https"
+    except UrlRefused:
+        return False
 
 
 def _link(attributes: str) -> tuple[str, str]:

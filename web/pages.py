@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from handlers.reply import JSON, NO_HEADERS, Reply
 from handlers.request import Request, is_known
-from kinds.kind import Kind
+from kinds.kind import Kind, PartName
 from languages.texts import Words
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost, read_form
@@ -96,6 +96,7 @@ class PageRow(NamedTuple):
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
         takes_files: true for a form that may have files.
         kind: the kind of listing that it is for; None for all of them.
+        of: the part that the kind must have, if it takes one.
     """
 
     method: str
@@ -105,6 +106,7 @@ class PageRow(NamedTuple):
     gives_back: bool = False
     takes_files: bool = False
     kind: Kind | None = None
+    of: PartName | None = None
 
 
 def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()) -> Reply:

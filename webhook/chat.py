@@ -101,7 +101,7 @@ def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
     # The platform shows the time in the time zone and language of each reader.
     moment = f"<t:{delivery.queued_ms // 1_000}:F>"
     reason = "" if delivery.reason is None else shown_as_text(plain_line(delivery.reason), REASON_UNITS)
-    told = sentence.format(user=f"<@{delivery.user}>", reason=reason)
+    told = sentence.format(user=f"<@{delivery.user}>", reason=reason, stars=delivery.stars)
     embed = {"title": title.format(name=name), "description": f"{told}\n{moment}"}
     return _encode({"embeds": [embed], "allowed_mentions": {"parse": []}})
 
@@ -120,6 +120,8 @@ def _words(delivery: Delivery, say: Callable[[str], str]) -> tuple[str, str]:
             return say("{name} is denied"), say("Reason: {reason}")
         case "vote.struck":
             return say("A vote for {name} was struck out"), say("{user} voted. Reason: {reason}")
+        case "rating.posted":
+            return say("New review of {name}"), say("{user} gave {stars} of 5 stars.")
         case _:
             assert_never(delivery.event)
 

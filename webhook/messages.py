@@ -154,6 +154,8 @@ def payload(delivery: Delivery) -> bytes:
     body = {"type": delivery.kind, **body}
     if delivery.user:
         body["user"] = delivery.user
+    if delivery.stars:
+        body["stars"] = delivery.stars
     body["at"] = delivery.queued_ms
     if delivery.reason is not None:
         body["reason"] = delivery.reason

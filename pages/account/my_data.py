@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from actions.action import Call
 from actions.users import FORGET_USER, forget
 from actions.views import Success
-from core.actors import user_actor
+from core.actors import user_actor, user_of
 from core.due_reminders import due_reminders, ends_ms
 from core.listing_table import ref_slices
 from core.rows import UNSTAMPED, Listing, OwnerMessage, Policy
@@ -102,6 +102,7 @@ def _everything(call: Call, user_id: str, known: "_Known") -> dict[str, Any]:
         "at_ms": call.now_ms,
         "account": _account(row) if row is not None else {},
         "reminders": _reminders(call, row) if row is not None else [],
+        "reviews": _ratings(row) if row is not None else [],
         "listings": sorted({*ownership.refs_of(user_id), *known.not_offered}),
         "about_you": [
             {"listing": ref, **asdict(call.state.listings.peek(ref).latest)}
@@ -127,6 +128,20 @@ def _reminders(call: Call, row: UserRow) -> list[dict[str, Any]]:
             **({"direct_message": _attempted(each.message)} if each.message is not None else {}),
         }
         for each in row.reminders_on
+    ]
+
+
+def _ratings(row: UserRow) -> list[dict[str, Any]]:
+    """Return the reviews that the user wrote, and what moderators said about those that they removed."""
+    kept = (each for each in row.ratings if each.stars or each.reason)
+    return [
+        {
+            **{name: getattr(each, name) for name in ("listing", "at_ms", "stars", "text")},
+            **({"edited_ms": each.edited_ms} if each.edited_ms else {}),
+            **({"removed_because": each.reason} if each.reason else {}),
+            **({"answer": each.answer.text} if each.answer is not None and each.answer.text else {}),
+        }
+        for each in kept
     ]
 
 
@@ -207,7 +222,10 @@ class _Known:
         self._add(
             "reports",
             (
-                {"listing": ref, "at_ms": each.at_ms, "reason": each.reason, "text": each.text}
+                {
+                    **{"listing": ref, "at_ms": each.at_ms, "reason": each.reason, "text": each.text},
+                    **({"review_of": user_of(each.rating)} if each.rating else {}),
+                }
                 for each in mine
             ),
         )

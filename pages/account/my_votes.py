@@ -154,5 +154,11 @@ MY_VOTES: tuple[AnyPage, ...] = (
     Page(path=VOTES, template="my_votes", show=show),
     Page(path="/me/naming", posts=(Post(run=name, then=lambda _, notice: done(VOTES, notice)),)),
     Page(path=REMINDERS, posts=(Post(run=remind, then=lambda page, notice: done(_back(page), notice)),)),
-    Page(path=f"{REMINDERS}/{{kind}}/{{id}}", template="reminder", show=show_reminder, has_json=False),
+    Page(
+        path=f"{REMINDERS}/{{kind}}/{{id}}",
+        of="votes",
+        template="reminder",
+        show=show_reminder,
+        has_json=False,
+    ),
 )

@@ -38,6 +38,7 @@ EVENTS: Mapping[WebhookEvent, Text] = {
     "review.approved": Text("Approvals"),
     "review.denied": Text("Denials"),
     "vote.struck": Text("Removed votes"),
+    "rating.posted": Text("Reviews by users"),
 }
 STATES: Mapping[DeliveryState | Literal[""], Text] = {
     "": Text("All"),

@@ -16,7 +16,7 @@ from actions.history import ACTION_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
 from core.clock import date_of, day_of, month_of, month_of_day
-from core.rows import Listing, ServerCheck
+from core.rows import AuditAction, Listing, ServerCheck
 from grammars.patterns import is_snowflake
 from kinds.registry import kind_of
 from languages.texts import Text
@@ -31,6 +31,7 @@ from pages.page import AnyPage, Page, PageCall, Post, Shown
 from pages.public.lists import path_of
 from pages.shared_texts import CONDITIONS, done
 from pages.site_tools import Submissions
+from pages.tally_words import TALLY_WORDS
 from pages.visitors import faces_of
 from people.permissions import Right
 from search.catalogue import IndexKey
@@ -85,7 +86,7 @@ async def show(page: PageCall) -> Shown[ListingStanding]:
         "steps": steps_of(row),
         "owners": owners,
         "faces": faces_of(page.call.state, page.site.addresses.cdn_url, {*owners, *_named_in(standing)}),
-        "act_names": ACTION_NAMES,
+        "act_names": _act_names(row),
         "latest_acts": LATEST_ACTS,
         "me": f"users/{page.person.id}",
         "conditions": CONDITIONS,
@@ -100,6 +101,13 @@ async def show(page: PageCall) -> Shown[ListingStanding]:
         "members": _members(row),
     }
     return Shown(standing, html=html)
+
+
+def _act_names(row: Listing) -> Mapping[AuditAction, Text]:
+    tally = kind_of(row.ref).tally
+    if tally is None:
+        return ACTION_NAMES
+    return {**ACTION_NAMES, "votes_struck": TALLY_WORDS[tally].removed}
 
 
 async def _lost(page: PageCall) -> Sequence[Text]:

@@ -60,16 +60,16 @@ def _long_chart(counts: ListingNumbers, shown: Range) -> tuple[Chart, int | None
 
 async def table(page: PageCall) -> Reply:
     """Return the numbers as a file."""
-    counts, text = await count_votes(page.call, None), io.StringIO()
+    counts, text, tally = await count_votes(page.call, None), io.StringIO(), page.call.listing_kind.tally
     lines = csv.writer(text)
     lines.writerow(("what", "when", "count"))
-    lines.writerows(("votes_of_day", each.day, each.votes) for each in counts.days)
-    lines.writerows(("votes_of_month", each.month, each.votes) for each in counts.months)
-    lines.writerows(("last_votes_in_hour", f"{each.hour:02}:00", each.voters) for each in counts.hours)
+    lines.writerows((f"{tally}_of_day", each.day, each.votes) for each in counts.days)
+    lines.writerows((f"{tally}_of_month", each.month, each.votes) for each in counts.months)
+    lines.writerows((f"last_{tally}_in_hour", f"{each.hour:02}:00", each.voters) for each in counts.hours)
     for each in counts.pushes:
         both = (("server_count", each.server_count), ("command_count", each.command_count))
         lines.writerows((name, each.day, number) for name, number in both if number is not None)
-    headers = {"content-disposition": f'attachment; filename="votes-{page.row.id}.csv"'}
+    headers = {"content-disposition": f'attachment; filename="{tally}-{page.row.id}.csv"'}
     return Reply(200, text.getvalue().encode(), headers, content_type="text/csv; charset=utf-8")
 
 

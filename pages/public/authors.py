@@ -4,6 +4,7 @@ Invariants: a user without a public listing gets the same answer as one who does
 co-owns a listing. The name and the picture are those of the last sign-in.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -14,7 +15,8 @@ from chatplatform.answers import avatar_url
 from core.user_rows import user_ref
 from grammars.patterns import is_snowflake
 from handlers.reply import Reply
-from kinds.registry import KINDS, kind_of
+from kinds.kind import Tally
+from kinds.registry import BY_PLURAL, KINDS, kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
@@ -88,10 +90,20 @@ def show(page: PageCall) -> Shown[PublicAuthor] | Reply:
         id=author.id, name=author.name, avatar_url=author.avatar_url, path=own, listings=tuple(found)
     )
     html: Mapping[str, Any] = {
-        "about": Text("The bots and servers of {name}.", name=author.name),
-        "votes": sum(each.votes for each in found),
+        "about": Text("The listings of {name}.", name=author.name),
+        "counts": _counts(found),
     }
     return Shown(value, author.name, html, cached=CACHED)
+
+
+def _counts(found: Sequence[PublicCard]) -> Mapping[Tally, int]:
+    """Return the votes and the likes of listings; without those that none of them can have."""
+    counts = Counter[Tally]()
+    for each in found:
+        tally = BY_PLURAL[each.kind].tally
+        if tally is not None:
+            counts[tally] += each.votes
+    return counts
 
 
 AUTHOR: AnyPage = Page(path="/users/{id}", template="public_author", visitors="anyone", show=show)

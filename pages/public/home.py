@@ -1,6 +1,7 @@
-"""The first page, for everybody. Invariant: the page shows its JSON.
+"""The first page, for everybody.
 
-For each kind it has the listings with the most votes of the month, the trending ones, and the new ones.
+Its JSON has, for each kind, the listings with the most votes of the month, the trending ones, and the new
+ones. The page shows all of that for the kinds that the header names, and the first part for each other kind.
 """
 
 import secrets
@@ -19,12 +20,14 @@ from search.catalogue import IndexKey
 from search.list_orders import ListOrder, Sort
 from web.pages import NO_INDEX, see_other
 
-TITLE = Text("Bots and servers, voted for by their users")
+TITLE = Text("Made by chat communities, chosen by their users")
 SHOWN: Mapping[Sort, int] = {"month": 9, "trending": 4, "newest": 8}
 """The listings of each part of the page."""
 NAMES: Mapping[Sort, str] = {"month": "popular", "trending": "trending", "newest": "new"}
 """The beginnings of the fields of the JSON."""
 TOP_CATEGORIES = 8
+IN_HEADER = 2
+"""The kinds that the header of each page names. The others are in its menu."""
 
 
 class HomePart(NamedTuple):
@@ -55,7 +58,7 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
         catalogue, kinds = page.site.public.catalogue, page.call.tools.kinds
         return {
             "about": ABOUT,
-            "parts": [part for part in parts if part.listings],
+            "parts": [part for part in parts if part.listings and _is_shown(part, kinds)],
             "categories": _top_categories(page, kinds[0]),
             "counts": [(kind, len(catalogue.refs_of(IndexKey(kind.prefix)))) for kind in kinds],
             "is_complete": catalogue.is_complete,
@@ -63,6 +66,11 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
         }
 
     return Shown(value, page.site.brand.tagline or TITLE, html, cached=CACHED)
+
+
+def _is_shown(part: HomePart, kinds: Sequence[Kind]) -> bool:
+    first: Sort = "month" if part.kind.has("tally") else "newest"
+    return part.kind in kinds[:IN_HEADER] or part.sort == first
 
 
 def _address(page: PageCall, kind: Kind, sort: Sort) -> str:

@@ -22,11 +22,13 @@ async def show(page: PageCall) -> Reply:
     if row is None or not row.is_public:
         raise Refusal("no_such_listing")
     # The same for everybody, so it is in English whatever the visitor reads.
-    kind = kind_of(ref).nouns.one.english
-    foot = f"{page.site.brand.name}  ·  {kind}"
-    shown = LinkPreview(row.id, row.profile.name, shown_in_lists(row).text, foot)
+    kind = kind_of(ref)
+    foot = f"{page.site.brand.name}  ·  {kind.nouns.one.english}"
+    colours = tuple(kind.crown(row.profile))
+    text = shown_in_lists(row).text or (" · ".join(colours) if kind.has("colours") else "")
+    shown = LinkPreview(row.id, row.profile.name, text, foot, colours)
     picture = await page.site.public.previews.picture(shown)
-    headers = {**HEADERS, **NO_INDEX} if kind_of(ref).is_unlisted(row.profile) else HEADERS
+    headers = {**HEADERS, **NO_INDEX} if kind.is_unlisted(row.profile) else HEADERS
     return tagged(page.visit.request, picture, headers, "image/png")
 
 

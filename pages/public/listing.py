@@ -8,7 +8,7 @@ its owners and moderators.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from actions.views import Count, KindName, ListingId, Success
@@ -38,6 +38,7 @@ from pages.public.lists import (
     pictures_of,
     shown_in_lists,
 )
+from pages.public.rating_views import ON_THE_LISTING, offers_ratings, rating_facts, ratings_shown
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
 from pages.public.template_tree import tree_of
@@ -47,6 +48,9 @@ from search.catalogue import IndexKey
 from search.list_orders import ListOrder
 from web.pages import NO_INDEX, NO_VARY, see_other, tagged
 from web.vote_badges import vote_badge
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 OF_BADGES = {
     "cache-control": "public, max-age=60",
@@ -59,7 +63,7 @@ DAYS = 30
 """The number of days with votes on the page."""
 SPARK_WIDTH, SPARK_HEIGHT = 100, 28
 """The width and height of the line chart, in its own units."""
-Tab = Literal["about", "commands", "votes"]
+Tab = Literal["about", "commands", "votes", "reviews"]
 
 
 class ShownLink(NamedTuple):
@@ -95,7 +99,7 @@ async def show(page: PageCall) -> Shown[Mapping[str, Any]] | Reply:
             return see_other(f"{here}.json" if page.is_json else here, NO_VARY)
     row = seen_listing(page)
     value = listing_view(page, row)
-    return _shown(row, value, lambda: _html(page, row, value, "about"))
+    return shown_listing(row, value, lambda: listing_html(page, row, value, "about"))
 
 
 def show_commands(page: PageCall) -> Shown[None]:
@@ -104,7 +108,7 @@ def show_commands(page: PageCall) -> Shown[None]:
     if not kind_of(row.ref).pairs(row.profile):
         raise Refusal("no_such_path")
     value = listing_view(page, row)
-    return _shown(row, None, lambda: _html(page, row, value, "commands"))
+    return shown_listing(row, None, lambda: listing_html(page, row, value, "commands"))
 
 
 def show_votes(page: PageCall) -> Shown[PublicVotes]:
@@ -119,13 +123,13 @@ def show_votes(page: PageCall) -> Shown[PublicVotes]:
         days=tuple(DayVotes(day=date_of(day), votes=count) for day, count in _days(page, row)),
     )
     value = listing_view(page, row)
-    return _shown(row, shown, lambda: _html(page, row, value, "votes"))
+    return shown_listing(row, shown, lambda: listing_html(page, row, value, "votes"))
 
 
 V = TypeVar("V")
 
 
-def _shown(row: Listing, value: V, html: Callable[[], Awaitable[Html]]) -> Shown[V]:
+def shown_listing(row: Listing, value: V, html: Callable[[], Awaitable[Html]]) -> Shown[V]:
     headers = {} if is_listed(row) else NO_INDEX
     return Shown(
         value,
@@ -198,6 +202,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "votes": votes.total(row.ref),
         "votes_this_month": votes.in_month(row.ref, month_of(page.call.now_ms)),
         "rank_this_month": _rank(page, row)[0],
+        **rating_facts(page, row),
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
         "icon_url": icon_of(page, row),
@@ -269,7 +274,7 @@ def spark_line(counts: Sequence[int]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab) -> Html:
+async def listing_html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab) -> Html:
     kind, profile, listed = kind_of(row.ref), row.profile, shown_in_lists(row)
     path = path_of(page, row)
     prose, address = kind.prose(profile), f"{page.site.addresses.public_url}{path}"
@@ -295,7 +300,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "prose": prose,
         "is_public": row.is_public,
         "is_hidden": row.state == "approved" and row.is_hidden,
-        "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
+        "html": await _drawn(page, row, prose) if kind.is_markdown else None,
         "about": listed.text or _call_to(kind, profile.name),
         "here": f"/{row.ref}",
         "path_of_page": path,
@@ -308,9 +313,19 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         **files_shown(kind, profile),
         "pictures": pictures_of(row),
         "is_liked": _is_liked(page, row),
+        "adds_emojis": kind.has("as_emojis") and row.is_public and page.site.platform.has_bot,
+        "ratings": ratings_shown(page, row, ON_THE_LISTING) if tab == "about" else None,
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
     }
+
+
+async def _drawn(page: PageCall, row: Listing, prose: str) -> "Markup":
+    """Return the HTML of a description. The images of one that is not public are links."""
+    descriptions = page.site.descriptions
+    if row.is_public:
+        return await descriptions.public_html(row.ref, prose)
+    return await descriptions.markdown.html(prose)
 
 
 def files_shown(kind: Kind, profile: Profile) -> Mapping[str, Any]:
@@ -340,6 +355,8 @@ def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
     here, found = f"/{row.ref}", list[tuple[Tab, str]]()
     if kind_of(row.ref).pairs(row.profile):
         found.append(("commands", f"{here}/commands"))
+    if offers_ratings(page, row) and row.is_public:
+        found.append(("reviews", f"{here}/reviews"))
     kind = kind_of(row.ref)
     if kind.tally is not None and page.call.state.vote_counts.total(row.ref):
         found.append(("votes", f"{here}/{kind.tally}"))

@@ -37,6 +37,7 @@ from search.catalogue import IndexKey
 from search.index import SearchResult
 from search.list_orders import NO_CURSOR, SORTS, ListOrder, Sort
 from search.search_table import COUNTED
+from votes.ratings import summary_of
 from web.pages import NO_INDEX, NO_VARY
 
 LISTED = 24
@@ -45,9 +46,7 @@ FOUND = 240
 """The listings that the pages of a search show at most."""
 LONGEST = 200
 """The characters of a search, or of a tag or keyword in a query, that count."""
-ABOUT = Text(
-    "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
-)
+ABOUT = Text("Owners list what they make for chat communities, and users show what they like best.")
 SORT_NAMES: Mapping[Sort, Text] = {
     "month": Text("This month"),
     "votes": Text("All time"),
@@ -72,6 +71,7 @@ class PublicCard(View):
     language: Annotated[str, Meta(description="The language of the texts; empty if the owner does not say.")]
     votes: Annotated[Count, Meta(description="The votes of all time.")]
     votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
+    rating: Annotated[float | None, Meta(description="The mean of the reviews by users, if there are any.")]
     server_count: Annotated[Count | None, Meta(description="The servers of a bot, as it said last.")]
     member_count: Annotated[Count | None, Meta(description="The people on a server, approximately.")]
     invite_url: Annotated[
@@ -81,6 +81,9 @@ class PublicCard(View):
     icon_url: str | None
     path: Annotated[str, Meta(description="The path of its page.")]
     sound: Annotated[FileRef | None, Meta(description="The file of a sound.")]
+    colours: Annotated[
+        tuple[str, ...], Meta(description="The colours of a theme, or of the page of a profile.")
+    ]
 
 
 class PublicList(Success):
@@ -379,6 +382,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         language=listed.language,
         votes=votes.total(row.ref),
         votes_this_month=votes.in_month(row.ref, month),
+        rating=_mean(page, row),
         server_count=row.counts.server_count if row.counts is not None else None,
         member_count=member_count(row),
         invite_url=invite_url(page, row),
@@ -386,7 +390,16 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         icon_url=icon_of(page, row),
         path=path_of(page, row),
         sound=kind_of(row.ref).sound(row.profile),
+        colours=tuple(kind_of(row.ref).crown(row.profile)),
     )
+
+
+def _mean(page: PageCall, row: Listing) -> float | None:
+    """Return the mean of the reviews of a listing; None if there is none, or if they are not offered."""
+    if not page.call.tools.offers(kind_of(row.ref), "ratings"):
+        return None
+    summary = summary_of(page.call.state, row)
+    return summary.mean if summary.count else None
 
 
 PUBLIC_LISTS: tuple[AnyPage, ...] = (

@@ -1,4 +1,4 @@
-"""The page on which a user reports a public listing to the moderators.
+"""The pages on which a user reports a public listing, or a review of it, to the moderators.
 
 Invariant: only the moderators and the user see a report.
 """
@@ -6,13 +6,18 @@ Invariant: only the moderators and the user see a report.
 from collections.abc import Mapping
 from typing import Any
 
+from actions.action import Action
+from actions.ratings import REPORT_RATING, known_rating
+from actions.ratings import report as report_rating
 from actions.reports import REASON_NAMES, REPORT, NewReport, report
 from actions.views import Success
+from core.actors import UNKNOWN, Actor, user_actor
 from core.rows import Listing, Policy, ReportReason
+from kinds.kind import PartName
 from languages.refusals import Refusal
 from languages.texts import Text
 from listings.reports import REPORT_CHARACTERS
-from pages.page import Again, Page, PageCall, Post, Shown
+from pages.page import Again, AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import done
 from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
@@ -24,18 +29,32 @@ NO_WORDS = Text("Say in a few words what is wrong.")
 
 
 def show(page: PageCall) -> Shown[None]:
-    row = _public(page)
-    known = next((each for each in row.open_reports if each.by == page.call.by), None)
+    row, rating = _public(page), _rating(page)
+    mine = (each for each in row.open_reports if (each.by, each.rating) == (page.call.by, rating))
+    known = next(mine, None)
     html = {
         "row": row,
-        "here": f"/{row.ref}/report",
+        "here": page.visit.path,
+        "back": _back(page),
+        "rating": rating,
         "known": known,
         "reasons": _reasons(page),
         "reason": page.typed("reason", known.reason if known is not None else ""),
         "text": page.typed("text", known.text if known is not None else ""),
         "most": REPORT_CHARACTERS,
     }
+    if rating:
+        return Shown(None, Text("Report a review of {listing}", listing=row.profile.name), html)
     return Shown(None, Text("Report {listing}", listing=row.profile.name), html)
+
+
+def _rating(page: PageCall) -> Actor:
+    """Return the author of the review of the path; nobody for a report of the listing. Raises Refusal."""
+    return user_actor(known_rating(page.call)[0].id) if page.call.ids[1:] else UNKNOWN
+
+
+def _back(page: PageCall) -> str:
+    return f"/{page.call.ref}/reviews" if page.call.ids[1:] else f"/{page.call.ref}"
 
 
 def _public(page: PageCall) -> Listing:
@@ -47,6 +66,8 @@ def _public(page: PageCall) -> Listing:
 
 def _reasons(page: PageCall) -> Mapping[ReportReason, Text]:
     """Return the reasons that the page offers."""
+    if page.call.ids[1:]:
+        return {name: REASON_NAMES[name] for name in ("breaks_rules", "other")}
     has_invites = page.call.listing_kind.has("invites")
     return {name: text for name, text in REASON_NAMES.items() if has_invites or name != "broken_invite"}
 
@@ -70,23 +91,30 @@ async def _send(page: PageCall, form: NewReport) -> Success:
         page.site.accounts.reports.take(page.person.id)
     except TooManyRequests as error:
         raise Again(error) from None
-    return await report(page.call, form)
+    return await (report_rating if page.call.ids[1:] else report)(page.call, form)
 
 
-REPORT_PAGE = Page(
-    path="/{kind}/{id}/report",
-    of="review",
-    template="report",
-    show=show,
-    has_json=False,
-    posts=(
-        Post(
-            action=REPORT,
-            guard=_guard,
-            reads=_read,
-            run=_send,
-            then=lambda page, _: done(f"/{page.call.ref}", "reported"),
+def _page(path: str, of: PartName, action: Action[NewReport, Success]) -> AnyPage:
+    return Page(
+        path=path,
+        of=of,
+        template="report",
+        show=show,
+        has_json=False,
+        posts=(
+            Post(
+                action=action,
+                guard=_guard,
+                reads=_read,
+                run=_send,
+                then=lambda page, _: done(_back(page), "reported"),
+            ),
         ),
-    ),
-    gives_back=True,
+        gives_back=True,
+    )
+
+
+REPORT_PAGES = (
+    _page("/{kind}/{id}/report", "review", REPORT),
+    _page("/{kind}/{id}/reviews/{user_id}/report", "ratings", REPORT_RATING),
 )

@@ -8,6 +8,7 @@ from kinds.kind import PlatformObject
 from kinds.registry import kind_of
 from pages.page import PageCall
 from pages.public.lists import icon_of, path_of
+from pages.public.rating_views import rating_thing
 
 Thing = Mapping[str, Any]
 TYPES: Mapping[PlatformObject | None, str] = {"application": "SoftwareApplication", "server": "Organization"}
@@ -43,6 +44,7 @@ def listing_things(page: PageCall, row: Listing, text: str) -> list[Thing]:
     }
     if icon is not None:
         about["image"] = icon
+    about |= rating_thing(page, row)
     if about["@type"] == "SoftwareApplication":
         about["applicationCategory"] = "CommunicationApplication"
         about["operatingSystem"] = "Any"

@@ -64,7 +64,7 @@ VIEWS: Mapping[str, Text] = {
 NO_LENGTH = Text("Choose how long it lasts.")
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
-    "vote": Text("Vote"),
+    "vote": Text("Vote and like"),
     "report": Text("Report listings"),
     "sign_in": Text("Sign in"),
 }

@@ -26,6 +26,7 @@ from pages.public.lists import icon_of
 from pages.review.listing_review import SEES, refuse_own
 from pages.review.queue import list_counts
 from pages.shared_texts import done
+from pages.tally_words import TALLY_WORDS, TallyWords
 from pages.visitors import names_of
 from search.paging import page_of
 from web.form_posts import FormPost
@@ -38,7 +39,7 @@ RULES: dict[FlagRule, Text] = {
     "burst": Text("Many voted for the listing at once."),
 }
 """The rules in words."""
-NOBODY = Text("No votes match this. Nothing is removed.")
+NOBODY = Text("Nothing matches this. Nothing is removed.")
 NO_TIME = Text("Write a time such as 2026-01-31T18:00.")
 
 
@@ -161,6 +162,7 @@ def show(page: PageCall) -> Shown[ListingVotes]:
     )
     html = {
         "row": row,
+        "kind": page.call.listing_kind,
         "here": _here(page),
         "icon_url": icon_of(page, row, row.latest),
         "names": _names(page, value.flags),
@@ -171,7 +173,11 @@ def show(page: PageCall) -> Shown[ListingVotes]:
         "values": form or {},
         "ticked": frozenset(form.texts("users")) if form is not None else frozenset(),
     }
-    return Shown(value, Text("{listing} - votes", listing=row.profile.name), html)
+    return Shown(value, Text("{listing} - {tab}", listing=row.profile.name, tab=_words(page).many), html)
+
+
+def _words(page: PageCall) -> TallyWords:
+    return TALLY_WORDS[page.call.listing_kind.tally or "votes"]
 
 
 def _here(page: PageCall) -> str:
@@ -206,8 +212,9 @@ def _then(page: PageCall, found: StruckVotes) -> Answer:
         return done(_here(page), "struck-some" if found.more else "struck")
     # The question sends the form again: few fields, however many users.
     kept = {"ids": " ".join(_ids(form)), **{name: form.text(name) for name in ("since", "until", "reason")}}
-    html = {"row": page.row, "here": _here(page), "found": found, "values": kept}
-    return Shown(None, Text("Remove these votes?"), html, template="review_removal_question")
+    kind = page.call.listing_kind
+    html = {"row": page.row, "kind": kind, "here": _here(page), "found": found, "values": kept}
+    return Shown(None, _words(page).sure, html, template="review_removal_question")
 
 
 def _is_sure(form: FormPost) -> bool:

@@ -1,6 +1,10 @@
-"""The button with which a user likes a listing, and takes that back."""
+"""The button with which a user likes a listing, and takes that back.
 
-from actions.likes import LIKE, TAKE_BACK, give_of, take_back_of
+The guards of the vote button guard it, too: accounts that are too young give no like, and presses are
+limited for each user and address. Everybody may take back a like.
+"""
+
+from actions.likes import TAKE_BACK, give_of, take_back_of
 from languages.refusals import Refusal
 from pages.page import Page, PageCall, Post
 from pages.shared_texts import done
@@ -12,14 +16,17 @@ async def _press(page: PageCall, _: object) -> str:
     row = call.state.listings.get(call.ref)
     if row is None or not row.is_public:
         raise Refusal("no_such_listing")
-    page.site.voting.guards.take(user, page.visit.request.address)
+    guards = page.site.voting.guards
+    guards.take(user, page.visit.request.address)
     if page.visit.form().text("like") == "off":
         await take_back_of(call, user)
         return "unliked"
+    if call.now_ms < guards.old_enough_ms(user):
+        return "too-young-to-like"
     try:
         await give_of(call, user)
     except Refusal as refused:
-        if refused.code not in LIKE.refuses:
+        if refused.code != "liked_too_soon":
             raise
         return "not-liked"
     return "liked"

@@ -58,7 +58,7 @@ def test_a_moderator_claims_notes_denies_and_approves(
         expect(page.get_by_role("alert")).to_contain_text("The ownership is not verified")
         page.get_by_label("I have checked").check()
         page.get_by_role("button", name="Approve").click()
-        expect(page.get_by_text("It is approved: users can vote for it.")).to_be_visible()
+        expect(page.get_by_text("It is approved: everybody can see it.")).to_be_visible()
         page.get_by_role("link", name="Done").click()
         expect(page.get_by_role("link", name="Jukebox").first).to_be_visible()
 
@@ -307,7 +307,7 @@ def test_a_moderator_strikes_flagged_votes_out_after_a_count(
         expect(page.get_by_text("1 vote, 1 voter")).to_be_visible()
         assert not scripts or visitor.flaws() == []
         page.get_by_role("button", name="Remove them").click()
-        expect(page.get_by_text("The votes are removed.")).to_be_visible()
+        expect(page.get_by_text("They are removed.")).to_be_visible()
         expect(page.get_by_role("checkbox")).to_have_count(1)
         assert not scripts or visitor.flaws() == []
     votes = gateway.done("POST", f"/manage/bots/{READY}/votes/check", {"users": [BEN, DAN]})["votes"]

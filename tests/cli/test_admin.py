@@ -213,6 +213,22 @@ class Walk(NamedTuple):
         assert did(f"votes count {ref}")["total"] == 0
         assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
 
+    def ratings(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, kind.ref(listing)
+        mine = f"{ref} {RATER}"
+        did(f"votes cast {mine}")
+        for _ in range(2):
+            written = did(f"ratings write {mine} --stars 4 --text A_good_one_for_every_day")
+            assert written["stars"] == 4
+            assert did(f"ratings answer {mine} --text Thanks!")["answer"]["text"] == "Thanks!"
+            assert did(f"ratings take-answer-back {mine}") == {"success": True}
+            did(f"ratings report {mine} {OTHER_USER} breaks_rules --text Spam.")
+            assert did(f"ratings list {ref}")["count"] == 1
+            assert did(f"ratings take-back {mine} --yes") == {"success": True}
+            did(f"review settle {ref}")
+        did(f"ratings write {mine} --stars 1 --text A_bad_one_for_every_day")
+        assert did(f"ratings remove {mine} Spam. --yes") == {"success": True}
+
     def co_owners(self, kind: Kind, listing: str) -> None:
         did, ref = self.did, named(kind, listing)
         assert did(f"owners invite {ref} {OTHER_USER}")["invited"] == [OTHER_USER]
@@ -238,11 +254,13 @@ class Walk(NamedTuple):
         assert did(f"limits {listing}")["voters"] == {"requests": 7, "window_seconds": 60}
 
 
+RATER = "600000000000000006"
 WALKS: Mapping[PartName, Callable[[Walk, Kind, str], None]] = {
     "review": Walk.review,
     "changes": Walk.changes,
     "votes": Walk.votes,
     "likes": Walk.likes,
+    "ratings": Walk.ratings,
     "keys": Walk.keys,
     "stats": Walk.stats,
     "co_owners": Walk.co_owners,
@@ -545,6 +563,8 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
         "users end-sessions": [USER],
         "users end-session": [USER, SESSION_ID],
         "users end-all-sessions": [],
+        "ratings remove": [BOT, USER, "Insults."],
+        "ratings take-back": [BOT, USER],
         "votes strike": [BOT, USER, "--reason", "Bought"],
     }
     for command, given in ids.items():

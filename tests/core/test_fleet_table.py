@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.fleet_table import FleetTable, label_of, name_and_epoch
+from core.fleet_table import (
+    REMOVED_VOTES_KEPT,
+    REMOVED_VOTES_KEPT_IN_ALL,
+    FleetTable,
+    label_of,
+    name_and_epoch,
+)
 from tests.support.examples import examples
 
 changes = st.one_of(
@@ -95,3 +101,44 @@ def test_a_node_that_gets_its_name_is_no_copy_any_more() -> None:
 def test_a_label_is_of_a_name_and_an_epoch(name: str, epoch: int) -> None:
     assert name_and_epoch(label_of(name, epoch)) == (name, epoch)
     assert label_of(name, epoch) != label_of(name, epoch + 1)
+
+
+@examples(100)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["themes/1", "themes/2"]), st.sampled_from("12345"), st.integers(1, 20)),
+        max_size=20,
+        unique_by=lambda each: each[2],
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_the_newest_removed_votes_are_kept_of_each_listing_and_of_all(
+    removed: list[tuple[str, str, int]], chance: random.Random
+) -> None:
+    newest = {(ref, user): ms for ms, ref, user in sorted((ms, ref, user) for ref, user, ms in removed)}
+    again = [*removed, *removed]
+    chance.shuffle(again)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.fleet_table.REMOVED_VOTES_KEPT", 3)
+        patch.setattr("core.fleet_table.REMOVED_VOTES_KEPT_IN_ALL", 4)
+        fleet = FleetTable()
+        for ref, user, ms in again:
+            fleet.votes_removed_at(ref, [user], ms)
+    of_each = [
+        sorted(((ms, ref, user) for (ref, user), ms in newest.items() if ref == one), reverse=True)[:3]
+        for one in ("themes/1", "themes/2")
+    ]
+    kept = sorted(of_each[0] + of_each[1], reverse=True)[:4]
+    known = {(ms, ref, user) for ref, users in fleet.removed_votes.items() for user, ms in users.items()}
+    assert known == {*kept}
+
+
+def test_the_limits_of_removed_votes() -> None:
+    assert (REMOVED_VOTES_KEPT, REMOVED_VOTES_KEPT_IN_ALL) == (10_000, 200_000)
+    fleet = FleetTable()
+    for number in range(30):
+        users = [str(user) for user in range(10_000)]
+        fleet.votes_removed_at(f"themes/{number}", users, number + 1)
+    assert sum(map(len, fleet.removed_votes.values())) == 200_000
+    assert "themes/29" in fleet.removed_votes
+    assert "themes/9" not in fleet.removed_votes

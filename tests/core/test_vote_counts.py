@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.actors import OPERATOR
 from core.clock import MS_PER_DAY, day_of, month_of, month_of_day
 from core.events import (
     ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
     NodeNamed,
     UserErased,
     VoteCast,
     VoteCountsMerged,
     VotesMoved,
+    VotesRemoved,
     decode_record,
 )
 from core.ledger import Ledger
@@ -23,12 +27,13 @@ from core.state import State
 from core.vote_counts import KEPT, MAX_COUNT, MAX_KEY, VoteCounts
 from core.vote_table import VoteTable
 from core.webhook_events import NewDeliveries
+from kinds.themes import THEMES
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
-from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
+from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, OWNER, USER
 from tests.support.state_invariants import picture, reloaded
-from votes.rules import cast_vote
+from votes.rules import cast_vote, like
 
 TODAY = day_of(NOW_MS)
 Told = tuple[int, int, int, int]  # the node, the day, the counts of the day and of the month
@@ -90,7 +95,7 @@ def test_counts_that_are_merged_whole_are_those_that_came_one_by_one(
     counts, other = taken(told(cast)), taken(told(before))
     for each in told(before):
         counts.count(BOT_REF, *each)
-    counts.take_away(BOT_REF, 1, TODAY, struck, struck, struck)
+    counts.take_away(BOT_REF, 1, [(TODAY, struck, struck)], struck)
     for _ in range(2):
         for of_node in counts.of_nodes(BOT_REF, labels):
             other.merge(BOT_REF, labels.index(of_node.node), of_node)
@@ -110,14 +115,14 @@ def test_removed_votes_are_no_longer_counted() -> None:
         table.put(BOT_REF, number, 1, NOW_MS)
         counts.count(BOT_REF, 0, TODAY, number, number)
     table.remove(BOT_REF, 1)
-    counts.take_away(BOT_REF, 4, TODAY, 1, 1, 1)
-    counts.take_away(BOT_REF, 4, TODAY, 1, 1, 1)
+    counts.take_away(BOT_REF, 4, [(TODAY, 1, 1)], 1)
+    counts.take_away(BOT_REF, 4, [(TODAY, 1, 1)], 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 1
     assert dict(counts.days(BOT_REF)) == {TODAY: 1}
     assert counts.in_days(BOT_REF, [range(TODAY, TODAY + 1)]) == [1]
     assert counts.at(BOT_REF, 0, TODAY) == (2, 2)
     table.remove(BOT_REF, 2)
-    counts.take_away(BOT_REF, 0, TODAY, 1, 1, 1)
+    counts.take_away(BOT_REF, 0, [(TODAY, 1, 1)], 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 0
     assert not counts.days(BOT_REF)
 
@@ -238,6 +243,34 @@ def test_a_vote_of_the_newest_day_of_its_node_changes_the_head_alone() -> None:
 
 def test_a_vote_of_the_very_first_day_is_too_old_beside_90_others() -> None:
     counts = taken([(0, day, 1, 1) for day in range(1, KEPT[0] + 1)])
-    counts.take_away(BOT_REF, 1, 5, 1, 1, 1)
+    counts.take_away(BOT_REF, 1, [(5, 1, 1)], 1)
     counts.count(BOT_REF, 1, 0, 1, 1)
     assert counts.at(BOT_REF, 1, 0) == (0, 1)
+
+
+likes_of_time = st.lists(
+    st.tuples(st.sampled_from(["like", "take back", "erase"]), st.integers(1, 4), st.integers(0, 5)),
+    max_size=30,
+)
+
+
+@examples(100)
+@given(likes_of_time)
+def test_the_days_of_likes_are_those_of_the_likes_that_stand(steps: list[tuple[str, int, int]]) -> None:
+    ref = THEMES.ref(THEMES.id.sample)
+    listed = ListingSaved(ref, OWNER, THEMES.sample, "in_review", NOW_MS)
+    state = state_after([listed, ListingReviewed(ref, "approved", None, NOW_MS)])
+    for what, user, days in steps:
+        at_ms, name = NOW_MS + days * MS_PER_DAY, str(user)
+        match what:
+            case "like":
+                for event in like(state, ref, name, now_ms=at_ms):
+                    state.apply(event)
+            case "take back":
+                state.apply(VotesRemoved(ref, (name,), "", at_ms, by=OPERATOR))
+            case _:
+                state.apply(UserErased(name, (ref,), by=OPERATOR))
+        days_of_likes = Counter(day_of(last_ms) for _, _, last_ms in state.votes.votes(ref))
+        assert state.vote_counts.days(ref) == days_of_likes
+        assert sum(state.vote_counts.months(ref).values()) == state.vote_counts.total(ref)
+    assert reloaded(state).vote_counts.days(ref) == state.vote_counts.days(ref)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from blobs.blob_names import digests_in, named_in
+from blobs.sealed_blobs import SealedBlobs
 from core.clock import MS_PER_DAY, day_of
 from core.state import State
 from demo.__main__ import PORTS_BETWEEN
@@ -18,6 +20,7 @@ from demo.folder import write_folder
 from demo.people import ADA, DAN, MODERATORS
 from demo.plan import SHAPES, planned
 from demo.votes import DAYS
+from kinds.registry import KINDS, kind_of
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import Folder, kept_keys
@@ -45,10 +48,15 @@ def state() -> Iterator[State]:
         yield written(Path(name) / "data")[0]
 
 
-def test_it_has_60_bots_and_20_servers_of_which_some_wait_for_a_moderator_and_some_are_denied(
+def test_it_has_60_bots_and_20_servers_and_some_of_each_kind_of_which_some_wait_and_some_are_denied(
     state: State,
 ) -> None:
-    assert Counter(ref.partition("/")[0] for ref in state.listings) == {"bots": 60, "servers": 20}
+    kinds = Counter(ref.partition("/")[0] for ref in state.listings)
+    assert (kinds["bots"], kinds["servers"]) == (60, 20)
+    assert all(kinds[kind.plural] >= 8 for kind in KINDS)
+    for kind in (each for each in KINDS if each.has("review") and not each.is_seen_at_once):
+        states = {row.state for ref, row in state.listings.items() if kind_of(ref) is kind}
+        assert {"approved", "in_review"} <= states, kind
     fates = Counter(row.state for row in state.listings.values())
     assert all(fates[each] >= 3 for each in ("approved", "in_review", "denied"))
     assert sum(row.change is not None for row in state.listings.values()) >= 3
@@ -76,13 +84,23 @@ def test_a_listing_that_grows_has_more_votes_in_the_last_week_than_in_each_befor
 def test_an_owner_has_keys_and_deliveries_of_which_some_failed(state: State) -> None:
     own = [row for row in state.listings.values() if row.owner_id in {ADA.id, DAN.id} and row.is_public]
     assert len(own) > 3
-    assert all(row.webhook is not None for row in own)
+    assert all(row.webhook is not None for row in own if kind_of(row.ref).has("webhook"))
     assert any(row.webhook.suspension is not None for row in own if row.webhook is not None)
     assert any(row.keys for row in own)
 
 
-def test_every_listing_has_an_icon_that_was_chosen_for_it() -> None:
-    assert {each.name for each in planned(1, FakeClock().now_ms())} == SHAPES.keys()
+def test_every_file_that_a_listing_names_is_in_its_folder(tmp_path: Path) -> None:
+    state, _ = written(tmp_path / "data")
+    blobs = SealedBlobs(Folder(tmp_path / "data", kept_keys(tmp_path / "data", needed=True)))
+    with_files = {kind_of(ref) for ref in state.listings if digests_in(state.listings.content(ref))}
+    assert with_files == {kind for kind in KINDS if kind.has("files") or kind.has("tree")}
+    assert {blob.ref.digest for blob in blobs.whole()} == named_in(state)
+
+
+def test_every_bot_and_server_has_an_icon_that_was_chosen_for_it() -> None:
+    known_as = ("application", "server")
+    named = {each.name for each in planned(1, FakeClock().now_ms()) if each.kind.known_as in known_as}
+    assert named == SHAPES.keys()
 
 
 def test_a_seed_and_a_time_decide_everything(tmp_path: Path) -> None:

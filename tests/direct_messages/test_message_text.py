@@ -44,8 +44,8 @@ def read(text: str) -> str:
 @pytest.mark.parametrize(
     ("listing", "first"),
     [
-        (BOT, "Your bot Test bot was approved: it is listed, and users can vote for it."),
-        (SERVER, "Your server Test server was approved: it is listed, and users can vote for it."),
+        (BOT, "Your bot Test bot was approved: it is listed, and everybody can find it."),
+        (SERVER, "Your server Test server was approved: it is listed, and everybody can find it."),
     ],
 )
 def test_an_approval_says_what_was_approved_and_where_its_page_is(listing: Listing, first: str) -> None:

@@ -165,6 +165,7 @@ def test_the_payloads_equal_those_of_the_sender() -> None:
         Delivery("d", "bots/111111111111111111", "", False, at_ms, 0, kind="review.approved"),
         Delivery("d", "servers/222222222222222222", "", False, at_ms, 0, kind="review.denied", reason=denied),
         Delivery("d", "bots/111111111111111111", user, False, at_ms, 0, kind="vote.struck", reason=struck),
+        Delivery("d", "bots/111111111111111111", user, False, at_ms, 0, kind="rating.posted", stars=4),
     ]
     shown = [text.strip().encode() for kind, text in BLOCKS if kind == "json"]
     assert shown == [payload(delivery) for delivery in deliveries]

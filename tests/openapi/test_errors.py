@@ -153,6 +153,26 @@ def struck_like(gateway: ThreadGateway) -> requests.Response:
     return gateway.operate("PUT", f"{here}/likes/{USER}")
 
 
+REVIEW = {"stars": 4, "text": "It counts well, and its owner helps."}
+REVIEWED = f"{ONE}/ratings/{USER}"
+
+
+def reviewed(gateway: ThreadGateway, count: int) -> requests.Response:
+    """Vote for so many bots and review them. Return the last answer."""
+    for bot in (str(int(OTHER_BOT) + number) for number in range(count)):
+        gateway.list_bot(bot)
+        gateway.done("POST", f"/manage/bots/{bot}/votes", {"user": USER})
+        last = gateway.operate("PUT", f"/manage/bots/{bot}/ratings/{USER}", REVIEW)
+    return last
+
+
+def removed_review(gateway: ThreadGateway) -> requests.Response:
+    gateway.done("POST", f"{ONE}/votes", {"user": USER})
+    gateway.done("PUT", REVIEWED, REVIEW)
+    gateway.done("POST", f"{REVIEWED}/remove", {"reason": "It insults."})
+    return gateway.operate("PUT", REVIEWED, REVIEW)
+
+
 def renamed(gateway: ThreadGateway, name: str) -> requests.Response:
     return gateway.operate("PUT", ONE, {**EDIT, "name": name})
 
@@ -207,6 +227,10 @@ ASKED: dict[str, Ask] = {
     "ownerQuarantined": lambda g, *_: edit_of_the_quarantined(g),
     "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),
     "tooManyKeys": lambda g, *_: [g.operate("POST", f"{ONE}/keys", {"name": "one"}) for _ in range(25)][-1],
+    "tooManyWaiting": lambda g, *_: [
+        g.operate("POST", "/manage/themes", {**sample_submission(g, THEMES), "primary": colour})
+        for colour in ("#010101", "#020202")
+    ][-1],
     "notPublic": lambda g, *_: new(g).operate(
         "POST", f"{NEW}/reports", {"user": USER, "reason": "breaks_rules"}
     ),
@@ -215,6 +239,12 @@ ASKED: dict[str, Ask] = {
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
     "likesNeedApproval": lambda g, *_: g.operate("PUT", f"{submitted_theme(g)}/likes/{USER}"),
     "likedTooSoon": lambda g, *_: struck_like(g),
+    "ratingsNeedApproval": lambda g, *_: new(g).operate("PUT", f"{NEW}/ratings/{USER}", REVIEW),
+    "ratesOwn": lambda g, *_: g.operate("PUT", f"{ONE}/ratings/{BOT_SUBMISSION['owner_id']}", REVIEW),
+    "hasNotVoted": lambda g, *_: g.operate("PUT", REVIEWED, REVIEW),
+    "tooManyRatings": lambda g, *_: reviewed(g, 101),
+    "ratingWasRemoved": lambda g, *_: removed_review(g),
+    "noSuchRating": lambda g, *_: g.operate("POST", f"{REVIEWED}/remove", {"reason": "It insults."}),
     "quarantined": lambda g, *_: quarantined(g),
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
     "placeLost": lambda g, *_: g.operate("GET", "/manage/votes?after=1-0-00000000"),

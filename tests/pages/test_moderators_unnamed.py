@@ -87,7 +87,7 @@ def read_by_ada(gateway: PeopleGateway) -> None:
                     "part": "1",
                     "month": "2026-01",
                     "pair": "1a1033-ff7a59",
-                    "name": f"{'0' * 64}.png",
+                    "name": "0.png",
                 }
             )
             answer = ada.get(address)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
@@ -68,6 +69,8 @@ from core.user_rows import (
     Naming,
     Quarantine,
     QuarantinedAct,
+    Rating,
+    RatingAnswer,
     Reminder,
     ReminderMessage,
     UserProfile,
@@ -77,17 +80,15 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_table import VoteTable
-from forms.file_fields import FileRef
-from kinds.bots import BotProfile
 from kinds.kind import Profile
-from kinds.servers import ServerProfile
+from tests.support.generated_profiles import FILES, REF_OF, profiles_of
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 texts = st.text(max_size=8)
-refs = st.sampled_from([BOT_REF, SERVER_REF])
+refs = st.sampled_from([*REF_OF.values()])
 users = st.sampled_from([USER, OTHER_USER, str((1 << 64) - 1)])
 delivery_ids = st.sampled_from(["first", "second", "third", "fourth"])
 key_ids = st.sampled_from(["k1", "k2"])
@@ -100,6 +101,7 @@ managed = {"by": actors, "stamp_ms": stamp_times}
 acts = st.builds(AuditEntry, times, actors, st.sampled_from(["submitted", "edited"]), node=labels)
 later_stamps = st.builds(Stamp, times, labels)
 stamps = st.just(Stamp()) | later_stamps
+other_stamps = [stamps] * (len(Stamps.__struct_fields__) - 1)
 counts = st.none() | st.integers(0, 3)
 moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
 days = st.sampled_from([day_of(NOW_MS) - ago for ago in (0, 1, 31)])
@@ -112,16 +114,7 @@ counts_moved = st.lists(
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 profiles: Mapping[str, st.SearchStrategy[Profile]] = {
-    BOT_REF: st.builds(
-        BotProfile,
-        texts,
-        texts,
-        texts,
-        st.tuples(texts),
-        support_invite=st.none() | texts,
-        tags=st.tuples(texts),
-    ),
-    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts, invite=st.none() | texts),
+    ref: profiles_of(kind, texts) for kind, ref in REF_OF.items()
 }
 """Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
@@ -192,6 +185,24 @@ def reminders_of_a_user() -> st.SearchStrategy[Any]:
     return found.map(lambda each: tuple(sorted(each, key=lambda one: one.listing)))
 
 
+def ratings_of(*given: st.SearchStrategy[Stamp]) -> st.SearchStrategy[Rating]:
+    """Reviews, with stamps if they are given: those that are gone have a reason or none."""
+    reasons = st.sampled_from(["", "Why."])
+    return st.builds(Rating, refs, times, st.integers(0, 5), texts, stamp_times, reasons, *given)
+
+
+answers_to_ratings = st.builds(RatingAnswer, times, texts)
+
+
+@st.composite
+def ratings_of_a_user(draw: st.DrawFn) -> tuple[Rating, ...]:
+    found = st.lists(ratings_of(later_stamps), max_size=2, unique_by=lambda each: each.listing)
+    return tuple(
+        replace(each, answer=draw(st.none() | st.builds(RatingAnswer, times, texts, later_stamps)))
+        for each in sorted(draw(found), key=lambda one: one.listing)
+    )
+
+
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
     """Rows that a node may send: everything in order, and no session that has ended."""
     row = st.builds(
@@ -213,6 +224,7 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         )
         .map(sorted)
         .map(tuple),
+        ratings=ratings_of_a_user(),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -267,10 +279,11 @@ vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(newest_flags)
 report_reasons: st.SearchStrategy[ReportReason] = st.sampled_from(get_args(ReportReason))
-settled_reports = st.builds(SettledReport, times, user_actors, labels)
+rated = st.just(UNKNOWN) | user_actors
+settled_reports = st.builds(SettledReport, times, user_actors, labels, rated)
 reports = st.none() | st.builds(
     reports_of,
-    st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels), max_size=2),
+    st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels, rated), max_size=2),
     st.lists(settled_reports, max_size=2),
 )
 server_checks = st.lists(
@@ -301,11 +314,8 @@ invite_checks = st.builds(
     InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
 )
 some = st.integers(0, 3)
-template_files = st.builds(
-    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), some
-)
 template_checks = st.builds(
-    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | template_files
+    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | FILES
 )
 
 
@@ -361,7 +371,9 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         draw(times),
         draw(st.none() | reviewed_of(ref)),
         draw(changes_of(ref)),
-        stamps=draw(st.none() | st.builds(Stamps, later_stamps, *[stamps] * 8)),
+        stamps=draw(
+            st.none() | st.builds(Stamps, later_stamps, *[stamps] * (len(Stamps.__struct_fields__) - 1))
+        ),
         counts=draw(st.none() | st.builds(BotCounts, counts, counts, times)),
         window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
         keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
@@ -515,7 +527,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
-    ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, **managed),
+    ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, rated, **managed),
     ev.ReportsSettled: st.builds(
         ev.ReportsSettled, refs, st.lists(settled_reports, max_size=2).map(tuple), times, **managed
     ),
@@ -543,6 +555,8 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
+    ev.RatingSet: st.builds(ev.RatingSet, user_refs, ratings_of(), times, **managed),
+    ev.RatingAnswered: st.builds(ev.RatingAnswered, user_refs, refs, answers_to_ratings, times, **managed),
     ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, st.booleans(), **managed),
     ev.ReminderAttempted: st.builds(
         ev.ReminderAttempted,

@@ -4,6 +4,7 @@ import ctypes
 import io
 import math
 import os
+import random
 import struct
 import zipfile
 import zlib
@@ -46,6 +47,17 @@ def picture(kind: str = "PNG", frames: int = 1, size: tuple[int, int] = (300, 20
         saved = {"save_all": True, "append_images": several[1:], "duration": 40, "loop": 0, **saved}
     content = io.BytesIO()
     several[0].save(content, kind, **saved)
+    return content.getvalue()
+
+
+def noise(width: int, height: int, frames: int = 1) -> bytes:
+    """Return a picture that no coding makes smaller: a PNG, or a GIF of several frames."""
+    chance, content = random.Random(0), io.BytesIO()
+    first, *others = (
+        Image.frombytes("RGB", (width, height), chance.randbytes(width * height * 3)) for _ in range(frames)
+    )
+    further: dict[str, Any] = {"save_all": True, "append_images": others, "duration": 40} if others else {}
+    first.save(content, "GIF" if others else "PNG", **further)
     return content.getvalue()
 
 

@@ -16,7 +16,7 @@ from core.actors import OPERATOR, Actor, user_actor
 from core.clock import day_of
 from core.fleet_table import name_and_epoch
 from core.rows import Attempt, ServerCheck
-from core.user_rows import UserProfile, user_ref
+from core.user_rows import Rating, RatingAnswer, UserProfile, user_ref
 from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.bots import BOTS
@@ -463,6 +463,28 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
     "forget": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node), is_on=False)],
+    "rate": lambda node, step, _: [
+        ev.RatingSet(
+            user_ref(step.user),
+            Rating(step.ref, _now(node), 1 + step.number % 5, f"Review {step.number}"),
+            _now(node),
+        )
+    ],
+    "unrate": lambda node, step, _: [
+        ev.RatingSet(
+            user_ref(step.user),
+            Rating(step.ref, _now(node), reason=("", "Why.")[step.number % 2]),
+            _now(node),
+        )
+    ],
+    "answer a review": lambda node, step, _: [
+        ev.RatingAnswered(
+            user_ref(step.user),
+            step.ref,
+            RatingAnswer(_now(node), ("", "Thanks")[step.number % 2]),
+            _now(node),
+        )
+    ],
     "remind by message": _remind,
     "attempt": _attempt,
     "take": _take,

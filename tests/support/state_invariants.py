@@ -139,6 +139,14 @@ def _assert_users_agree(state: State) -> None:
     }
     assert set(users.named) == {int(row.id) for row in users.values() if row.lets_name}
     assert set(users.with_role) == {row.ref for row in users.values() if row.role is not None}
+    given = sorted(
+        (each.listing, (each.at_ms, int(row.id), each.stars))
+        for row in users.values()
+        for each in row.ratings_given
+    )
+    listings = {ref for ref, _ in given}
+    assert given == sorted((ref, each) for ref in listings for each in users.ratings.newest(ref, 0))
+    assert len(users.ratings) == len(given)
     assert all({each.digest for each in row.ended}.isdisjoint(_open(row)) for row in users.values())
 
 

@@ -1,6 +1,7 @@
 """A real HTTP server that keeps all requests. A test chooses the answers."""
 
 import contextlib
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -42,7 +43,7 @@ def drop(handler: BaseHTTPRequestHandler) -> None:
 class Receiver:
     """`answers` are used up one a request; when none is left, `default` answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
         self.answers: list[Answer] = []
         self.default: Answer = status(204)
@@ -67,7 +68,12 @@ class Receiver:
 
         self._server = _listening(Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.port = self._server.server_port
+        self.url = f"{'https' if tls is not None else 'http'}://127.0.0.1:{self.port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
 
@@ -92,8 +98,8 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def receiving() -> Iterator[Receiver]:
-    receiver = Receiver()
+def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    receiver = Receiver(tls)
     try:
         yield receiver
     finally:

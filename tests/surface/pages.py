@@ -130,6 +130,12 @@ class Form(NamedTuple):
 
 
 ELSEWHERE = {"Sec-Fetch-Site": "cross-site"}
+WRONG: Mapping[str, str] = {
+    **{"id": "no code", "name": "\u202e", "description": "short", "categories": "None", "tags": "a\na"},
+    **{"handle": "admin", "links": "http://x.example", "primary": "red", "secondary": "#12345"},
+    **{"pictures": "none", "sound": "0" * 64},
+}
+"""Wrong values for the fields of all kinds."""
 FORMS = (
     Form("stranger", "/me/data", {"confirm": "yes"}, ELSEWHERE),
     Form("stranger", "/bots/new", {"name": "A bot that took long to describe", "description": "Long. " * 20}),
@@ -183,6 +189,11 @@ FORMS = (
     Form("operator", f"/debug/listings/bots/{BOT}/limits", {"stats": "-1"}),
     Form("operator", f"/debug/listings/bots/{BOT}/counts", {"server_count": "many"}),
     Form("operator", f"/debug/listings/bots/{BOT}/approve"),
+    *(Form("owner", f"/{kind}/new", fields) for kind in MADE_IDS for fields in ({}, WRONG)),
+    *(Form("owner", f"/{kind}/{id}/manage/profile", {**WRONG, "name": ""}) for kind, id in MADE_IDS.items()),
+    *(Form("owner", f"/{kind}/{id}/manage/danger", {"confirm": "no"}) for kind, id in MADE_IDS.items()),
+    *(Form("voter", f"/{kind}/{id}/report", {"reason": "none"}) for kind, id in MADE_IDS.items()),
+    *(Form("moderator", f"/review/{kind}/{id}/withdraw", {"reason": ""}) for kind, id in MADE_IDS.items()),
 )
 
 

@@ -5,6 +5,10 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forms.reading import posted
+from kinds.bots import BOTS
+from kinds.kind import Kind
+from kinds.sound_clips import SOUNDS
 from languages.refusals import Refusal
 from web.form_posts import MOST_FIELDS, read_form
 
@@ -102,6 +106,17 @@ def test_an_input_without_a_file_is_an_empty_text() -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\n\r\n--x--\r\n'
     form = read_form(body, 1_000, "multipart/form-data; boundary=x", takes_files=True)
     assert (form.texts("file"), form.files) == ([], {})
+
+
+@pytest.mark.parametrize(("kind", "name"), [(BOTS, "banner"), (SOUNDS, "sound")], ids=["banner", "sound"])
+def test_a_file_stays_if_the_input_beside_it_has_none_and_a_new_one_replaces_it(
+    kind: Kind, name: str
+) -> None:
+    shown = {name: kind.shown[name]}
+    form = read_form(f"{name}={'a' * 64}&{name}=".encode(), 1_000)
+    assert posted(shown, form) == {name: "a" * 64}
+    assert posted(shown, form.with_text(name, "b" * 64)) == {name: "b" * 64}
+    assert posted(shown, read_form(f"{name}=".encode(), 1_000)) == {name: None}
 
 
 def test_bytes_of_a_part_that_are_no_text_are_refused() -> None:

@@ -1,6 +1,8 @@
 """The HTML of a user's Markdown has allowed tags and addresses alone, even if the text is hostile."""
 
 import re
+from collections.abc import Collection
+from functools import partial
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
@@ -8,31 +10,50 @@ import nh3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from forms.rules import Size
 from kinds.bots import BOTS
 from tests.support.hostile_markdown import ADDRESSES, HOSTILE, HTML, LARGE, PIECES
 from tests.support.page_visitor import check_html
-from web.markdown import LONGEST_CHARACTER, MOST_CHARACTERS, MOST_DEPTH, REL, let_through, prose
+from web.markdown import (
+    LONGEST_CHARACTER,
+    MOST_CHARACTERS,
+    MOST_DEPTH,
+    REL,
+    DrawnText,
+    ImagePlace,
+    ImageSize,
+    let_through,
+    prose,
+    prose_with_images,
+    with_sizes,
+)
 
 TAGS = {
     *("p", "br", "hr", "h2", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
 }
-VOID = {"br", "hr"}
+VOID = {"br", "hr", "img"}
+PLACE = ImagePlace("/bots/1/images", 4)
 
 
 class Judge(HTMLParser):
-    """Asserts that a text holds allowed tags, attributes and addresses, and nothing but them and text."""
+    """Asserts that a text holds allowed tags, attributes and addresses, and nothing but them and text.
 
-    def __init__(self) -> None:
+    Images may come from these paths alone.
+    """
+
+    def __init__(self, paths: Collection[str] = ()) -> None:
         super().__init__()
+        self.paths = paths
+        self.images = 0
         self.open: list[str] = []
         self.deepest = 0
         self.level = 1
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in TAGS, tag
+        assert tag in TAGS or (self.paths and tag == "img"), tag
         assert not (tag == "a" and "a" in self.open), "a link in a link"
         for name, value in attrs:
             self.judge_attribute(tag, name, value or "")
@@ -52,6 +73,10 @@ class Judge(HTMLParser):
             assert value == REL
         elif (tag, name) == ("ol", "start"):
             assert value.isdecimal()
+        elif tag == "img":
+            self.images += name == "src"
+            assert name == "alt" or value in {"src": self.paths, "loading": {"lazy"}}.get(name, {"3", "4"})
+            assert name in {"src", "alt", "loading", "width", "height"}
         elif tag in {"code", "pre"}:
             assert (name, value) == ("dir", "ltr")
         else:
@@ -75,8 +100,8 @@ class Judge(HTMLParser):
         raise AssertionError(f"a declaration: {data}")
 
 
-def judge(html: str) -> Judge:
-    judge = Judge()
+def judge(html: str, paths: Collection[str] = ()) -> Judge:
+    judge = Judge(paths)
     judge.feed(html)
     judge.close()
     assert judge.open == []
@@ -110,6 +135,51 @@ def test_hostile_html_is_harmless_even_if_all_before_nh3_failed(html: str) -> No
 def test_hostile_text_is_harmless(text: str) -> None:
     judged(text)
     judged(f"> * {text}\n\n{text}")
+
+
+def judged_with_images(text: str) -> str:
+    """Judge a text with images whose sizes are not known, known, and that cannot be shown."""
+    html, images = prose_with_images(text, PLACE)
+    paths = {f"{PLACE.path}/{name}" for name in images}
+    drawn = DrawnText(Markup(html), images)
+    for size in (None, ImageSize(3, 4), ImageSize(0, 0)):
+        judge_ = judge(with_sizes(drawn, partial(_same, size)), paths)
+        assert judge_.images <= (0 if size == (0, 0) else PLACE.most)
+    return html
+
+
+def _same(size: ImageSize | None, _: str) -> ImageSize | None:
+    return size
+
+
+IN_IMAGES = [f"![a](<{address}>)" for address in ADDRESSES] + [
+    "![<script>alert(1)</script>](https://b.example/a.png)",
+    '![" onerror=alert(1) a="](https://b.example/a.png)',
+    '![a](https://b.example/a.png?"onerror=alert(1))',
+    "![a](https://b.example/a.png '\" onload=alert(1)')",
+    "[![a](https://b.example/a.png)](javascript:alert(1))",
+    "![a](/bots/1/images/0123) ![a](//b.example/a.png) ![a](a.png)",
+]
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *IN_IMAGES])
+def test_hostile_text_with_images_is_harmless(text: str) -> None:
+    judged_with_images(text)
+    judged_with_images(f"> * {text} ![a](https://b.example/a.png)\n\n{text}")
+
+
+@given(st.lists(st.sampled_from([*PIECES, *IN_IMAGES]) | st.text(max_size=8), max_size=40).map("".join))
+def test_any_mixture_of_hostile_pieces_with_images_is_harmless(text: str) -> None:
+    judged_with_images(text)
+
+
+def test_an_image_links_to_its_original_unless_it_is_in_a_link_or_has_no_text() -> None:
+    link, image = f'<a href="https://b.example/c" rel="{REL}">', f'<img src="{PLACE.path}/'
+    html = judged_with_images(
+        "![a](https://b.example/c)\n\n![](https://b.example/c)\n\n[![a](https://b.example/d)](https://b.example/c)"
+    )
+    assert [line.count(link) for line in html.splitlines()] == [1, 0, 1]
+    assert [line.count(image) for line in html.splitlines()] == [1, 1, 1]
 
 
 @given(st.text(max_size=400))

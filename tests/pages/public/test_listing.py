@@ -3,6 +3,7 @@
 A walk goes over every state of a listing, every visitor, and every place where a listing could be seen.
 """
 
+import re
 from functools import partial
 from hashlib import md5
 from typing import Literal, get_args
@@ -249,6 +250,8 @@ def test_the_json_is_that_of_the_page(gateway: PeopleGateway) -> None:
         "votes": 0,
         "votes_this_month": 0,
         "rank_this_month": None,
+        "rating": None,
+        "rating_count": 0,
         "author": {
             "id": ADA,
             "name": "Ada, who owns bots",
@@ -290,7 +293,10 @@ def test_a_tag_leads_to_the_listings_with_it(gateway: PeopleGateway) -> None:
 
 def test_a_tab_is_there_if_it_has_something_to_show(gateway: PeopleGateway) -> None:
     here, stranger = approve(gateway), gateway.person(None)
-    assert 'class="tabs"' not in stranger.page(here)
+    tabs = re.findall(
+        rf'href="{here}(/\w+)">', stranger.page(here).partition('class="tabs"')[2].partition("</nav>")[0]
+    )
+    assert tabs == ["/reviews"]
     assert stranger.get(f"{here}/commands").status_code == 404
     assert "Nobody has voted yet" in words(stranger.page(f"{here}/votes"))
     assert {each["votes"] for each in stranger.get(f"{here}/votes.json").json()["days"]} == {0}

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.gateways import BOT, BOT_SUBMISSION, eventually
+from tests.support.media_files import picture
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN
@@ -116,3 +117,21 @@ def test_the_download_of_a_users_data_has_the_profile_and_the_erasure_removes_it
     assert ada.post("/me/data", {"word": "erase"}).status_code == 303
     assert gateway.person(None).get("/profiles/ada_l").status_code == 404
     assert gateway.operate("GET", f"/manage/bots/{BOT}").status_code == 200
+
+
+def test_a_banner_is_shown_in_the_place_of_the_colours(gateway: PeopleGateway, ada: Person) -> None:
+    sent = ada.request(
+        "POST", "/profiles/new", data=FORM, files={"banner": ("wide.png", picture(size=(900, 300)))}
+    )
+    assert sent.status_code == 303, words(sent.text)
+    file = gateway.done("GET", f"/manage/profiles/{ADA}")["banner"]
+    name = f"/files/{file['digest']}.png"
+    stranger = gateway.person(None)
+    assert f'<img class="crown" src="{name}" alt="" width="900" height="300">' in stranger.page(
+        "/profiles/ada_l"
+    )
+    assert stranger.get("/profiles/ada_l.json").json()["banner"]["digest"] == file["digest"]
+    assert stranger.get(name).status_code == 200
+    gateway.done("POST", f"/manage/profiles/{ADA}/withdraw", {"reason": "The picture offends."})
+    assert stranger.get(name).status_code == 404
+    assert ada.get(name).status_code == 200

@@ -31,5 +31,5 @@ def test_the_first_page_says_what_it_is_to_those_who_link_to_it(tmp_path: Path, 
         page = gateway.person(None).page("/")
     canonical = '<link rel="canonical" href="https://bots.example/">'
     assert (canonical in page) is secure
-    assert '<meta property="og:title" content="Bots and servers, voted for by their users">' in page
-    assert '<meta name="description" content="Owners list their bots' in page
+    assert '<meta property="og:title" content="Made by chat communities, chosen by their users">' in page
+    assert '<meta name="description" content="Owners list what they make' in page

@@ -67,7 +67,7 @@ def test_a_user_whose_like_was_removed_reads_why_nothing_happens(gateway: People
     cleo = gateway.person(CLEO)
     cleo.acted(f"{here}/like", {"like": "on"})
     gateway.done("POST", f"/manage{here}/votes/strike", {"users": [CLEO], "reason": "Bought."})
-    assert "You cannot like this now." in words(cleo.acted(f"{here}/like", {"like": "on"}))
+    assert "so you cannot give it again yet" in words(cleo.acted(f"{here}/like", {"like": "on"}))
 
 
 def test_likes_are_not_among_the_votes_that_may_be_given_again(gateway: PeopleGateway, here: str) -> None:

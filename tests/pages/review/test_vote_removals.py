@@ -76,7 +76,7 @@ def test_flagged_votes_that_are_ticked_are_counted_then_struck_out(crowd: People
     answer = cleo.post(HERE, hidden(question))
     assert (answer.status_code, answer.headers["Location"]) == (303, HERE)
     assert voted(crowd) == {DAN: 1, BEN: 0, EMIL: 0}
-    assert "The votes are removed." in cleo.page(answer.headers["Location"])
+    assert "They are removed. The owner of the listing reads why." in cleo.page(answer.headers["Location"])
     after = shown(crowd)
     assert (after["votes"], after["voters"], after["struck"]) == (1, 1, 2)
     assert [each["votes"] for each in after["flags"]] == [0, 0]
@@ -118,7 +118,7 @@ def test_votes_within_a_time_are_struck_out(crowd: PeopleGateway) -> None:
         ({"ids": BEN}, "Reason : Fill this in."),
         ({"ids": "me", "reason": REASON}, "IDs of voters : Enter the ID: 17 to 20 digits"),
         ({"since": "yesterday", "reason": REASON}, "From (UTC) : Write a time such as 2026-01-31T18:00."),
-        ({"ids": CLEO, "reason": REASON}, "No votes match this. Nothing is removed."),
+        ({"ids": CLEO, "reason": REASON}, "Nothing matches this. Nothing is removed."),
         (
             {"until": "2026-01-01T00:00", "ids": BEN, "reason": REASON},
             "Choose the beginning of the time, too.",

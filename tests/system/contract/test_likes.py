@@ -38,6 +38,38 @@ def test_a_like_that_is_taken_back_can_be_given_again_at_once(gateway: ThreadGat
     assert "votes_struck" not in deeds, "the owner reads of what moderators remove alone"
 
 
+def counts(gateway: ThreadGateway, here: str) -> tuple[int, int, int]:
+    """Return the likes of today, of this month, and of all time."""
+    numbers = gateway.done("GET", f"{here}/numbers")
+    return numbers["days"][-1]["votes"], numbers["months"][-1]["votes"], numbers["total"]
+
+
+def test_a_like_that_is_taken_back_and_given_again_on_one_day_counts_once(
+    gateway: ThreadGateway, here: str
+) -> None:
+    gateway.done("PUT", f"{here}/likes/{OTHER_USER}")
+    for _ in range(3):
+        gateway.done("PUT", f"{here}/likes/{USER}")
+        assert counts(gateway, here) == (2, 2, 2)
+        gateway.done("DELETE", f"{here}/likes/{USER}")
+        assert counts(gateway, here) == (1, 1, 1)
+    gateway.done("PUT", f"{here}/likes/{USER}")
+    for _ in range(2):
+        gateway.restart()
+        assert counts(gateway, here) == (2, 2, 2)
+
+
+def test_a_like_that_is_taken_back_on_a_later_day_is_gone_from_its_own(
+    gateway: ThreadGateway, here: str
+) -> None:
+    gateway.done("PUT", f"{here}/likes/{USER}")
+    gateway.clock.advance(48 * HOUR_SECONDS)
+    gateway.done("DELETE", f"{here}/likes/{USER}")
+    gateway.done("PUT", f"{here}/likes/{USER}")
+    numbers = gateway.done("GET", f"{here}/numbers")
+    assert [each["votes"] for each in numbers["days"][-3:]] == [0, 0, 1]
+
+
 def test_a_like_survives_a_restart(gateway: ThreadGateway, here: str) -> None:
     gateway.done("PUT", f"{here}/likes/{USER}")
     gateway.done("PUT", f"{here}/likes/{OTHER_USER}")

@@ -42,15 +42,6 @@ def sent(gateway: PeopleGateway, kind: Kind, **files: Any) -> dict[str, Any]:
 
 
 @both_kinds
-def test_a_listing_has_up_to_5_screenshots(gateway: PeopleGateway, kind: Kind) -> None:
-    six = shots(gateway, kind, 6)
-    body = {**FORMS[kind], "owner_id": ADA, "screenshots": six}
-    refused = gateway.operate("POST", f"/manage/{kind}", body)
-    assert (refused.status_code, refused.json()["fields"].keys()) == (400, {"screenshots"})
-    assert len(sent(gateway, kind, screenshots=six[:5])["screenshots"]) == 5
-
-
-@both_kinds
 def test_a_larger_banner_is_fitted_into_1500_by_500(gateway: PeopleGateway, kind: Kind) -> None:
     file = banner(gateway, kind, (3_000, 1_000))
     assert (file.width, file.height) == (1_500, 500)

@@ -110,30 +110,6 @@ def test_a_listing_is_shown_as_it_was_submitted(gateway: ThreadGateway, kind: st
     assert gateway.kept(f"/manage/{kind}/{ROOTS[kind]['id']}") == submitted
 
 
-@pytest.mark.parametrize(
-    ("kind", "field", "shortest", "longest"),
-    [
-        ("bots", "name", 1, 100),
-        ("bots", "short_description", 16, 150),
-        ("bots", "description", 32, 8_192),
-        ("servers", "name", 1, 100),
-        ("servers", "description", 0, 256),
-    ],
-)
-def test_a_text_has_its_length_in_characters(
-    gateway: ThreadGateway, kind: str, field: str, shortest: int, longest: int
-) -> None:
-    path = f"/manage/{kind}/{ROOTS[kind]['id']}"
-    for character in ("x", "ü", "🤖"):
-        for length in {shortest - 1, longest + 1} - {-1}:
-            assert wrong_fields(submit(gateway, kind, **{field: character * length})) == {field}
-
-        assert resubmit(gateway, kind, **{field: character * shortest}).status_code == 201
-        assert resubmit(gateway, kind, **{field: character * longest}).status_code == 201
-        assert gateway.done("GET", path)[field] == character * longest
-        gateway.done("DELETE", path)
-
-
 def test_a_full_description_is_markdown_of_many_lines(gateway: ThreadGateway) -> None:
     text = "# A bot\r\n\n* does **this**\n\t* and <b>that</b> &amp; more"
 

@@ -88,25 +88,6 @@ def test_a_template_that_the_platform_does_not_know_is_refused(gateway: PeopleGa
     assert refused(gateway, id=UNKNOWN_CODE) == {"id": "does not exist at the chat platform"}
 
 
-@pytest.mark.parametrize(("size", "is_taken"), [(31, False), (32, True), (256, True), (257, False)])
-def test_the_description_of_a_template_has_32_to_256_characters(
-    gateway: PeopleGateway, size: int, is_taken: bool
-) -> None:
-    if is_taken:
-        assert submitted(gateway, description="ä" * size)["description"] == "ä" * size
-    else:
-        assert list(refused(gateway, description="ä" * size)) == ["description"]
-
-
-@pytest.mark.parametrize(("count", "is_taken"), [(0, False), (1, True), (3, True), (4, False)])
-def test_a_template_has_1_to_3_categories(gateway: PeopleGateway, count: int, is_taken: bool) -> None:
-    categories = ["Chat", "Design", "Music", "Education"][:count]
-    if is_taken:
-        assert submitted(gateway, categories=categories)["categories"] == categories
-    else:
-        assert list(refused(gateway, categories=categories)) == ["categories"]
-
-
 @pytest.mark.parametrize("fault", ["slow", "cut", "html", "500", "deep", "404", "types", "missing"])
 def test_a_platform_without_a_usable_answer_stops_nobody_and_a_moderator_sees_that(
     gateway: PeopleGateway, fault: str

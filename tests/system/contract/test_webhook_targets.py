@@ -1,21 +1,35 @@
-"""The targets of webhooks: public addresses only, when the URL is saved and again at every attempt."""
+"""The targets of webhooks: public addresses only, when the URL is saved and again at every attempt.
+
+The same holds for images in descriptions: the tests of attempts run for both ways out.
+"""
 
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.clock import MS_PER_DAY
+from grammars.http_urls import Target
 from outbound import resolver, targets
+from outbound.dial import Dialler
+from outbound.http1 import ClientConnection
 from outbound.local_addresses import LocalAddresses
+from outbound.result import ExchangeFailed, ExchangeProgress
+from outbound.targets import TargetGuard
+from tests.support.certificate_authority import trusted
 from tests.support.contract import BOT_PATH, attempted, deliveries, pending, set_webhook, webhook
+from tests.support.described_images import describe, shown_images
 from tests.support.gateways import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.support.name_server import NameServer, Says, naming
-from tests.support.webhook_receiver import Receiver
+from tests.support.page_visitor import PageVisitor
+from tests.support.people_gateway import serving
+from tests.support.ways_out import WAYS_OUT, WayOut
+from tests.support.webhook_receiver import Receiver, receiving, status
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 STRICT: dict[str, object] = {"webhooks.allow_private_targets": False}
@@ -121,7 +135,7 @@ def refusal(gateway: ThreadGateway, url: str) -> tuple[int, str]:
 
 
 @contextmanager
-def named(says: Says) -> Iterator[NameServer]:
+def named(says: Callable[[str, str], Says] | Says) -> Iterator[NameServer]:
     """Run a name server in a thread, with the same answer for every name."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -142,12 +156,50 @@ async def _awaited(leaving: Any) -> None:
     await leaving
 
 
+@contextmanager
+def opened(way: WayOut, folder: Path, **settings: object) -> Iterator[ThreadGateway]:
+    """Run a gateway with a listed bot."""
+    with way.opened(folder / "data", **settings) as gateway:
+        gateway.list_bot()
+        yield gateway
+
+
 @pytest.mark.parametrize(("url", "reason"), REFUSED.items(), ids=[ascii(url)[:50] for url in REFUSED])
 def test_a_url_without_a_public_target_or_with_two_meanings_is_400_with_the_reason(
     strict: ThreadGateway, url: str, reason: str
 ) -> None:
     assert refusal(strict, url) == (400, reason)
     assert strict.operate("GET", WEBHOOK).status_code == 404
+
+
+def test_no_connection_is_tried_to_an_image_without_a_public_target_or_with_two_meanings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialled = list[str]()
+
+    dial_any = Dialler.dial
+
+    async def dial(dialler: Dialler, target: Target, progress: ExchangeProgress) -> ClientConnection:
+        if not isinstance(dialler._guard, TargetGuard):  # the client of the chat platform
+            return await dial_any(dialler, target, progress)
+        dialled.append(target.host)
+        raise ExchangeFailed("refused")
+
+    more = {"webhooks.refused_networks": "93.184.216.0/24, 2606:2800::/32"}
+    with serving(tmp_path / "data", **STRICT, **more) as gateway:
+        gateway.list_bot()
+        monkeypatch.setattr(Dialler, "dial", dial)
+        # No description may have a control character, and Markdown leaves out a space before an address.
+        for url in REFUSED.keys() - {"https://example.com/\x00", " https://example.com/"}:
+            gateway.advance(60)
+            describe(gateway, url)
+            for path in shown_images(gateway):
+                assert PageVisitor(gateway).get(path).status_code == 404
+            assert dialled == [], url
+
+        describe(gateway, "https://example.com/a.png")
+        assert PageVisitor(gateway).get(*shown_images(gateway)).status_code == 404
+        assert dialled == ["example.com"]
 
 
 @pytest.mark.parametrize(
@@ -220,17 +272,41 @@ def test_a_name_that_leads_to_the_gateway_s_own_machine_is_blocked_and_shows_not
             assert (blocked["status"], blocked["error"], blocked["excerpt"]) == (None, "blocked", "")
 
 
+@pytest.fixture(params=list(WAYS_OUT.values()), ids=list(WAYS_OUT))
+def way(request: pytest.FixtureRequest) -> WayOut:
+    way: WayOut = request.param
+    return way
+
+
+@pytest.fixture
+def target(way: WayOut, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A target over https, at names that a name server gives it."""
+    authority = trusted(tmp_path, monkeypatch)
+    with receiving(authority.server("127.0.0.1", "localhost", "bot.example")) as target:
+        target.default = way.arrival
+        yield target
+
+
+@pytest.mark.usefixtures("loopback_is_public")
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_nothing_goes_to_a_name_of_the_gateway_s_own_machine(
+    way: WayOut, tmp_path: Path, target: Receiver, address: str
+) -> None:
+    with named([address]) as names:
+        settings = STRICT | {"webhooks.name_servers": [names.address]}
+        with opened(way, tmp_path, **settings) as gateway:
+            assert way.go(gateway, f"https://bot.example:{target.port}/") == "blocked"
+    assert target.received == []
+
+
 @pytest.mark.usefixtures("loopback_is_public")
 def test_a_connection_whose_two_ends_have_the_same_address_is_blocked_even_if_the_kernel_denies_it(
-    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    way: WayOut, tmp_path: Path, target: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LocalAddresses, "has", lambda *_: False)
-    with listed(tmp_path, **STRICT, **{"webhooks.allow_http": True}) as gateway:
-        set_webhook(gateway, receiver.url)
-        gateway.cast()
-
-        assert attempted(gateway, 1)["error"] == "blocked"
-    assert receiver.received == []
+    with opened(way, tmp_path, **STRICT) as gateway:
+        assert way.go(gateway, target.url) == "blocked"
+    assert target.received == []
 
 
 def test_while_the_kernel_does_not_answer_no_webhook_to_an_address_is_saved_and_the_answer_is_503(
@@ -249,21 +325,30 @@ def test_while_the_kernel_does_not_answer_no_webhook_to_an_address_is_saved_and_
         set_webhook(gateway, "https://8.8.8.8/")
 
 
+def connects(proxy: socket.socket) -> Iterator[bytes]:
+    """Yield the first line of each connection that has waited for the proxy."""
+    while True:
+        try:
+            connection, _ = proxy.accept()
+        except BlockingIOError:
+            return
+        with connection:
+            yield connection.recv(256)
+
+
 @pytest.mark.usefixtures("loopback_is_public")
-def test_through_a_proxy_no_webhook_goes_to_the_gateway_s_own_machine_either(tmp_path: Path) -> None:
+def test_through_a_proxy_nothing_goes_to_the_gateway_s_own_machine_either(
+    way: WayOut, tmp_path: Path
+) -> None:
     with named(["127.0.0.2"]) as names, socket.create_server(("127.0.0.1", 0)) as proxy:
         proxy.setblocking(False)
         settings = STRICT | {
             "webhooks.name_servers": [names.address],
             "webhooks.proxy": "http://127.0.0.1:{1}".format(*proxy.getsockname()),
         }
-        with listed(tmp_path, **settings) as gateway:
-            set_webhook(gateway, "https://bot.example/")
-            gateway.cast()
-
-            assert attempted(gateway, 1)["error"] == "blocked"
-        with pytest.raises(BlockingIOError):
-            proxy.accept()  # nobody has connected
+        with opened(way, tmp_path, **settings) as gateway:
+            assert way.go(gateway, "https://bot.example/") == "blocked"
+        assert not [line for line in connects(proxy) if b" 127.0.0.2:" in line or b" bot.example:" in line]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
@@ -289,8 +374,19 @@ def test_where_private_addresses_are_allowed_the_gateway_itself_is_refused_and_i
 
 
 def test_a_url_saved_while_private_addresses_were_allowed_is_blocked_once_they_are_not(
-    tmp_path: Path, receiver: Receiver
+    way: WayOut, tmp_path: Path, target: Receiver
 ) -> None:
+    with opened(way, tmp_path) as gateway:
+        assert way.go(gateway, target.url) == "arrived"
+    target.received.clear()
+
+    with way.opened(tmp_path / "data", **STRICT) as gateway:
+        gateway.advance(MS_PER_DAY / 1_000)
+        assert way.go_again(gateway) == "blocked"
+    assert target.received == []
+
+
+def test_a_blocked_delivery_is_tried_again(tmp_path: Path, receiver: Receiver) -> None:
     with listed(tmp_path) as gateway:
         set_webhook(gateway, receiver.url)
 
@@ -300,39 +396,70 @@ def test_a_url_saved_while_private_addresses_were_allowed_is_blocked_once_they_a
         blocked = attempted(gateway, 1)
         assert (blocked["state"], blocked["status"], blocked["error"]) == ("pending", None, "blocked")
         assert blocked["next_attempt_at"] == gateway.clock.now_ms() + 5_000
-    assert receiver.received == []
 
 
 @pytest.mark.parametrize("refused", ["ports", "networks"])
 def test_a_url_saved_before_its_port_or_network_was_refused_is_blocked_from_then_on(
-    tmp_path: Path, receiver: Receiver, refused: str
+    way: WayOut, tmp_path: Path, target: Receiver, refused: str
 ) -> None:
-    port = receiver.url.rpartition(":")[2]
-    with listed(tmp_path) as gateway:
-        set_webhook(gateway, f"http://localhost:{port}/")
+    with opened(way, tmp_path) as gateway:
+        assert way.go(gateway, f"https://localhost:{target.port}/") == "arrived"
+    target.received.clear()
 
-    values = {"ports": port, "networks": "127.0.0.0/8, ::1"}
-    with running(tmp_path, **{f"webhooks.refused_{refused}": values[refused]}) as gateway:
-        gateway.cast()
-
-        assert attempted(gateway, 1)["error"] == "blocked"
-    assert receiver.received == []
+    values = {"ports": str(target.port), "networks": "127.0.0.0/8, ::1"}
+    with way.opened(tmp_path / "data", **{f"webhooks.refused_{refused}": values[refused]}) as gateway:
+        gateway.advance(MS_PER_DAY / 1_000)
+        assert way.go_again(gateway) == "blocked"
+    assert target.received == []
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
 def test_a_name_that_leads_to_a_private_address_is_blocked_at_its_attempt(
-    tmp_path: Path, receiver: Receiver, address: str
+    way: WayOut, tmp_path: Path, target: Receiver, address: str
 ) -> None:
-    port = receiver.url.rpartition(":")[2]
     with named([address]) as names:
-        settings = STRICT | {"webhooks.allow_http": True, "webhooks.name_servers": [names.address]}
-        with listed(tmp_path, **settings) as gateway:
-            set_webhook(gateway, f"http://bot.example:{port}/")
-            gateway.cast()
-
-            assert attempted(gateway, 1)["error"] == "blocked"
+        settings = STRICT | {"webhooks.name_servers": [names.address]}
+        with opened(way, tmp_path, **settings) as gateway:
+            assert way.go(gateway, f"https://bot.example:{target.port}/") == "blocked"
             assert {name for name, _ in names.questions} == {"bot.example"}
-    assert receiver.received == []
+    assert target.received == []
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "https://169.254.169.254/latest/meta-data/",
+        "https://[::1]/",
+        "https://10.0.0.1/",
+        "https://user:password@example.com/",
+        "https://bot.example:22/",
+        "https://inner.example/",
+        "http://example.com/",
+    ],
+)
+def test_each_redirect_of_an_image_passes_the_guard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    """The first step is let through, as a public address would be. The second meets the guard."""
+    authority = trusted(tmp_path, monkeypatch)
+    reached = list[str]()
+    with receiving(authority.server("bot.example")) as target:
+        target.default = status(302, Location=to)
+        check = TargetGuard.check_address
+
+        def check_address(guard: TargetGuard, asked: Target, address: str) -> None:
+            if (asked.host, asked.port) != ("bot.example", target.port):
+                check(guard, asked, address)
+                reached.append(address)
+
+        monkeypatch.setattr(TargetGuard, "check_address", check_address)
+        monkeypatch.setattr(TargetGuard, "check_ends", lambda *_: None)
+        with named(lambda name, _: ["127.0.0.1" if name == "bot.example" else "10.0.0.1"]) as names:
+            settings = STRICT | {"webhooks.name_servers": [names.address]}
+            with opened(WAYS_OUT["an image"], tmp_path, **settings) as gateway:
+                assert WAYS_OUT["an image"].go(gateway, f"https://bot.example:{target.port}/") == "blocked"
+        assert len(target.received) == 1
+    assert reached == []
 
 
 @pytest.mark.parametrize("nothing", ["NXDOMAIN", []])

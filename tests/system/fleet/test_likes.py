@@ -1,4 +1,4 @@
-"""Likes and unique values in a fleet: nodes that have heard the same agree."""
+"""Likes in a fleet: nodes that have heard the same agree."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
 from tests.support.gateways import OTHER_USER, USER
-from tests.support.made_listings import THEME, approved_theme
+from tests.support.made_listings import approved_theme
 from tests.support.redis_server import RedisServer
 
 
@@ -35,8 +35,15 @@ def here(fleet: ThreadFleet) -> str:
     return here
 
 
-def total(node: ThreadNode, here: str) -> int:
-    return int(node.done("GET", f"{here}/numbers")["total"])
+def counted(node: ThreadNode, here: str) -> tuple[int, int, int]:
+    """Return the likes of all days, of all months, and in all, which are the same for a new theme."""
+    numbers = node.done("GET", f"{here}/numbers")
+    of_days, of_months = (sum(each["votes"] for each in numbers[name]) for name in ("days", "months"))
+    return of_days, of_months, int(numbers["total"])
+
+
+def expect(fleet: ThreadFleet, here: str, likes: int) -> None:
+    assert [counted(node, here) for node in fleet.nodes] == [(likes,) * 3] * 2
 
 
 def advance(fleet: ThreadFleet) -> None:
@@ -49,11 +56,11 @@ def test_a_like_is_given_at_one_node_and_taken_back_at_another(fleet: ThreadFlee
     for giver, taker in ((a, b), (b, a), (a, a), (b, a)):
         giver.done("PUT", f"{here}/likes/{USER}")
         fleet.converge()
-        assert [total(node, here) for node in fleet.nodes] == [1, 1]
+        expect(fleet, here, 1)
         advance(fleet)
         taker.done("DELETE", f"{here}/likes/{USER}")
         fleet.converge()
-        assert [total(node, here) for node in fleet.nodes] == [0, 0]
+        expect(fleet, here, 0)
         advance(fleet)
 
 
@@ -67,11 +74,11 @@ def test_a_like_that_was_given_at_two_nodes_at_once_counts_once(
     b.done("PUT", f"{here}/likes/{OTHER_USER}")
     proxy.restore()
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [2, 2]
+    expect(fleet, here, 2)
     advance(fleet)
     a.done("DELETE", f"{here}/likes/{USER}")
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [1, 1]
+    expect(fleet, here, 1)
 
 
 def test_a_like_is_taken_back_at_a_node_that_has_not_heard_of_it(
@@ -84,29 +91,43 @@ def test_a_like_is_taken_back_at_a_node_that_has_not_heard_of_it(
     b.done("DELETE", f"{here}/likes/{USER}")
     proxy.restore()
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [0, 0]
+    expect(fleet, here, 0)
     advance(fleet)
     b.done("PUT", f"{here}/likes/{USER}")
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [1, 1]
+    expect(fleet, here, 1)
 
 
-def test_of_two_claims_at_the_same_moment_the_earlier_listing_keeps_the_values(
-    fleet: ThreadFleet, proxy: CuttingProxy
+def test_a_like_that_was_taken_back_at_two_nodes_at_once_counts_once_when_it_is_given_again(
+    fleet: ThreadFleet, proxy: CuttingProxy, here: str
 ) -> None:
     a, b = fleet.nodes
-    proxy.cut()
-    first = a.done("POST", "/manage/themes", THEME)["id"]
+    a.done("PUT", f"{here}/likes/{USER}")
+    fleet.converge()
     advance(fleet)
-    second = b.done("POST", "/manage/themes", {**THEME, "name": "Dusk"})["id"]
+    proxy.cut()
+    a.done("DELETE", f"{here}/likes/{USER}")
+    b.done("DELETE", f"{here}/likes/{USER}")
     proxy.restore()
     fleet.converge()
-    for node in fleet.nodes:
-        assert node.done("GET", f"/manage/themes/{second}")["name"] == "Dusk", "both stay"
-        kept = node.operate("PUT", f"/manage/themes/{second}", {**THEME, "name": "Twilight"})
-        assert kept.status_code == 400, "the later one needs another pair"
-        assert node.operate("POST", "/manage/themes", THEME).status_code == 400
-    b.done("PUT", f"/manage/themes/{first}", {**THEME, "name": "Sundown"})
-    a.done("PUT", f"/manage/themes/{second}", {**THEME, "primary": "#000000"})
+    expect(fleet, here, 0)
+    advance(fleet)
+    b.done("PUT", f"{here}/likes/{USER}")
     fleet.converge()
-    assert b.done("GET", f"/manage/themes/{second}")["primary"] == "#000000"
+    expect(fleet, here, 1)
+    for node in fleet.nodes:
+        node.restart()
+    fleet.converge()
+    expect(fleet, here, 1)
+
+
+def test_a_node_that_comes_later_counts_the_likes_of_all_days(fleet: ThreadFleet, here: str) -> None:
+    a, b = fleet.nodes
+    a.done("PUT", f"{here}/likes/{USER}")
+    b.done("PUT", f"{here}/likes/{OTHER_USER}")
+    fleet.converge()
+    b.done("DELETE", f"{here}/likes/{USER}")
+    fleet.converge()
+    c = fleet.node("c")
+    fleet.converge()
+    assert counted(c, here) == (1, 1, 1)
