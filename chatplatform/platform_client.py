@@ -39,6 +39,7 @@ from chatplatform.answers import (
     read_code,
     read_inner_server,
     read_invite,
+    read_member,
     read_reach,
     read_server_channels,
     read_servers,
@@ -295,6 +296,17 @@ class ChatPlatform:
                 raise
             return None
         return read_server_channels(answer.body, server)
+
+    async def is_member(self, server_id: str, user_id: str) -> bool:
+        """Return true if a user is in a server. False if not, or if the platform does not say: it tells only
+        the deployment's bot, of servers that the bot is in."""
+        if not self.has_bot:
+            return False
+        try:
+            answer = await self._as_bot("member", f"/guilds/{server_id}/members/{user_id}")
+        except PlatformAway:
+            return False
+        return read_member(answer.body) == user_id
 
     async def invite(self, code: str) -> PlatformInvite | None:
         """Return what an invite leads to; None if it does not exist, or has ended. Raises PlatformAway."""

@@ -135,9 +135,13 @@ class ReviewPart:
 
     With `at_once` everybody sees a new listing, and each edit, before a moderator looks at it. Reports bring
     it to them. They may withdraw it, and then its next version waits for them.
+
+    Args:
+        most_waiting: the listings of one owner that may be in review; None for any number.
     """
 
     at_once: bool = False
+    most_waiting: int | None = None
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
     """Return a server, with the facts that only a bot in it sees.
 
     `bot` is true if the deployment's bot is in it. `managers` may manage it, beside its owner.
+    `members` are others in it.
     """
     return {
         "id": str(300000000000000000 + number),
@@ -92,6 +93,7 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
         "bot_adds_emojis": True,
         "emoji_slots": 50,
         "managers": (),
+        "members": (),
         **others,
     }
 

@@ -5,10 +5,11 @@ and no browser takes it for anything else. Other sites cannot show it from here.
 """
 
 from handlers.reply import Reply
+from handlers.request import is_known
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from pages.page import Page, PageCall
-from web.pages import NO_INDEX, NO_VARY, is_known
+from web.pages import NO_INDEX, NO_VARY
 
 HEADERS = {
     "content-security-policy": "sandbox; default-src 'none'",

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.support.browser import Visitor, visiting
+from tests.support.media_files import picture
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import READY
@@ -118,4 +119,26 @@ def test_a_sign_out_takes_drafts_along_and_nobody_sees_those_of_another(
         page = sign_in(gateway, visitor, "Ben")
         expect(page.get_by_text("Your draft of")).to_be_hidden()
         expect(page.get_by_label("Description", exact=True)).to_have_value("")
+        assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_draft_of_a_form_with_files_is_back_but_for_its_files(
+    browser: Browser, gateway: PeopleGateway
+) -> None:
+    file = FilePayload(name="wave.png", mimeType="image/png", buffer=picture(size=(60, 60)))
+    with visiting(browser, gateway, hosts=(gateway.stand_in.url,)) as visitor:
+        sign_in(gateway, visitor)
+        page = visitor.see("/emojis/new")
+        page.get_by_label("Name").fill("tiny_wave")
+        page.get_by_label("Cute").check()
+        page.locator("#pictures-file").set_input_files([file])
+        visitor.see("/me")
+        visitor.see("/emojis/new")
+        expect(page.get_by_text("Your draft of")).to_be_visible()
+        expect(page.get_by_label("Name")).to_have_value("tiny_wave")
+        expect(page.get_by_label("Cute")).to_be_checked()
+        assert page.locator("#pictures-file").input_value() == ""
+        page.locator("#pictures-file").set_input_files([file])
+        page.get_by_role("button", name="Send for review").click()
+        expect(page.get_by_text("It is submitted.")).to_be_visible()
         assert page.evaluate("localStorage.length") == 0
