@@ -55,7 +55,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "quarantined": Text("The user is under quarantine, and sees the reason."),
     "struck": Text("They are removed. The owner of the listing reads why."),
     "struck-some": Text("Some are removed, and there are more within that time: do it again."),
-    "emojis-added": Text("It is done: your server has the emojis now."),
+    "emojis-added": Text("Done: your server has the emojis now."),
     "liked": Text("You like it."),
     "unliked": Text("Your like is taken back."),
     "not-liked": Text("A moderator removed your like, so you cannot give it again yet. Try again tomorrow."),

@@ -43,13 +43,13 @@ FULL = Text(
 )
 NOT_THERE = Text("Our bot is not in this server. Add it, and try again.")
 MAY_NOT = Text("Our bot may not add emojis there. Give it the permission Create Expressions, and try again.")
-NOT_TAKEN = Text("The chat platform does not take this emoji.")
-LIMITED = Text("The chat platform takes no more emojis at the moment. Try again in some minutes.")
+NOT_TAKEN = Text("The chat platform refuses this emoji.")
+LIMITED = Text("The chat platform takes no more emojis at the moment. Try again in a few minutes.")
 UNCERTAIN = Text(
-    "The chat platform did not answer in time. The emoji may be there all the same: look at your server "
-    "before you try again."
+    "The chat platform did not answer in time. The emoji may have been added: look at your server before "
+    "you try again."
 )
-TODAY = Text("You have added as many emojis as one may in a day. Go on tomorrow.")
+TODAY = Text("You have added as many emojis as is allowed in a day. Continue tomorrow.")
 _REFUSED: Mapping[int, Text] = {
     **dict.fromkeys(SLOTS_FULL, FULL),
     **dict.fromkeys((UNKNOWN_SERVER, NO_ACCESS), NOT_THERE),
