@@ -136,6 +136,7 @@ USERS_AND_ACTS = [
     ("/bots/{id}/voters/{user_id}", "user_id"),
     *((path, "user_id") for path in ROUTES if "/extra-owners/{user_id}" in path),
     *((path, "user_id") for path in ROUTES if "/likes/{user_id}" in path),
+    *((path, "user_id") for path in ROUTES if "/ratings/{user_id}" in path),
 ]
 TOO_LARGE = (413, "The body must not be larger than 65536 bytes.")
 

@@ -55,6 +55,7 @@ def test_a_report_is_kept_with_its_reason_and_its_user(gateway: ThreadGateway, r
             "at": at_ms,
             "by": f"users/{USER}",
             "reason": "does_not_work",
+            "rating": None,
             "text": "It is silent.",
         }
     ]
