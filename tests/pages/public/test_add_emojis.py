@@ -171,7 +171,7 @@ def test_a_user_adds_at_most_50_emojis_a_day(gateway: PeopleGateway, package: st
     for _ in range(12):
         assert add(ada, package, 1, 2, 3, 4).status_code == 303
     answer = add(ada, package, 1, 2, 3, 4)
-    refused(answer, 429, "as many emojis as one may in a day")
+    refused(answer, 429, "as many emojis as is allowed in a day")
     refused(answer, 429, "Added before that: shroom_1 shroom_2")
     assert add(manager(gateway, package), package, 1).status_code == 303
 
