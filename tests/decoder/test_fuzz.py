@@ -1,12 +1,19 @@
-"""The readers of files on made-up bytes: they refuse a file or clean it, and raise nothing else."""
+"""The readers of files on made-up bytes: they refuse them or take them, and raise nothing else."""
 
 import random
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from blobs.sealed_blobs import Blob, BlobCorrupt, SealedBlobs
 from forms.file_fields import Files
+from languages.refusals import Refusal
+from storage.sealing import KeyMissing
 from tests.support.examples import affordable
-from tests.support.media_files import BANNER, EMOJI, SOUND, picture, read, sound
+from tests.support.journals import on
+from tests.support.media_files import BANNER, EMOJI, SOUND, clean, picture, read, sound
+from web.form_posts import read_form
 
 SEEDS: list[tuple[str, bytes, Files]] = [
     ("png", picture(size=(40, 30)), EMOJI),
@@ -49,3 +56,25 @@ def test_a_broken_file_is_refused_or_cleaned(content: bytes, rules: Files) -> No
             assert rules.fault(found.file) is None
             again = read(found.content, rules)
             assert again.file is not None, again.code
+
+
+def test_a_broken_file_on_disk_is_corrupt_or_whole(tmp_path: Path) -> None:
+    kept, content = SealedBlobs(on(tmp_path)), picture(size=(40, 30))
+    blob = Blob(clean(content, EMOJI)[1], clean(content, EMOJI)[0])
+    kept.write(blob)
+    path = kept.path / blob.ref.digest
+    whole, dice = path.read_bytes(), random.Random(3)
+    for _ in range(affordable(5_000)):
+        path.write_bytes(broken(whole, dice))
+        with suppress(BlobCorrupt, KeyMissing):
+            assert kept.read(blob.ref.digest) == blob
+
+
+def test_a_broken_form_with_files_is_read_or_refused() -> None:
+    dice, kind = random.Random(5), "multipart/form-data; boundary=x"
+    part = b'--x\r\nContent-Disposition: form-data; name="cover"; filename="../a.png"\r\n\r\nPNG\r\n'
+    whole = part + part.replace(b'; filename="../a.png"', b"") + b"--x--\r\n"
+    assert set(read_form(whole, 1_000, kind, takes_files=True).files) == {"cover"}
+    for _ in range(affordable(20_000)):
+        with suppress(Refusal):
+            read_form(broken(whole, dice), 1_000, kind, takes_files=True)

@@ -190,12 +190,12 @@ def test_a_body_that_is_too_large_is_not_read(gateway: ClipGateway) -> None:
 def test_bodies_of_uploads_take_a_bounded_memory_together(gateway: ClipGateway) -> None:
     host, port = gateway.base_url.removeprefix("http://").split(":")
     head = f"POST /manage/files?user={ADA}&kind=clips&field=cover HTTP/1.1\r\nHost: x\r\n"
-    token = f"Authorization: Bearer {gateway.operator_token}\r\nContent-Length: {UPLOAD_BYTES}\r\n\r\n"
+    token = f"Authorization: Bearer {gateway.operator_token}\r\nContent-Length: {UPLOAD_BYTES}\r\n"
     with ExitStack() as stack:
         for _ in range(8):  # UPLOADS_AT_ONCE
             half = stack.enter_context(socket.create_connection((host, int(port))))
-            half.sendall((head + token).encode() + bytes(9))
-        eventually(lambda: gateway.upload(picture(), "cover").status_code == 503)
+            half.sendall(f"{head}{token}Expect: 100-continue\r\n\r\n".encode())
+            assert half.recv(100).startswith(b"HTTP/1.1 100 ")
         assert gateway.upload(picture(), "cover").headers["retry-after"] == "5"
         pieces = iter([bytes(70_000)])  # without a length
         assert gateway.upload(pieces, "cover").status_code == 503  # type: ignore[arg-type]
