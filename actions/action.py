@@ -280,7 +280,10 @@ class Operation(NamedTuple):
         of_ids += ["invalid_id"] if self.users else []
         of_ids += ["invalid_act"] if "{act}" in self.path else []
         commits = action.method != "GET" and iscoroutinefunction(action.run)  # a commit waits for the disk
-        return (*of_ids, *action.refuses, *(("unavailable",) if commits else ()))
+        review = self.kind.review if self.kind is not None else None
+        absent = {"too_many_waiting"} if review is None or review.most_waiting is None else set[str]()
+        own = (each for each in action.refuses if each not in absent)
+        return (*of_ids, *own, *(("unavailable",) if commits else ()))
 
     def find(self, call: Call) -> None:
         """Look up what the path names. Raises Refusal."""

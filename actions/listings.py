@@ -32,7 +32,7 @@ from core.rows import InviteCheck, Listing, Review, ServerCheck, TemplateCheck
 from grammars.tags import tag_of
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
-from languages.refusals import Invalid
+from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from listings import eligibility, rules, template_checks
 from listings.forms import ActualServerCount, Limits, WebhookSettings
@@ -67,6 +67,7 @@ async def submit(call: Call, form: Submission) -> ListingAnswer:
     kind, ref = call.listing_kind, call.listing_kind.new_ref(form, call.tools.random)
     call, form, invite = await _prepared(call, ref, form)
     call, template = await _template_asked(call, ref)
+    _refuse_waiting(call, form.owner_id)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
@@ -95,6 +96,20 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     if checked.webhook is not None:
         events += first_chat_webhook(ref, checked.webhook, tools.webhooks, now_ms, by=by)
     return await commit_listing(call, ref, events)
+
+
+def _refuse_waiting(call: Call, owner_id: str) -> None:
+    """Raise Refusal for an owner with as many listings in review as the kind allows."""
+    review, listings = call.listing_kind.review, call.state.listings
+    if review is None or review.most_waiting is None:
+        return
+    owned = [
+        ref for ref in call.tools.ownership.refs_of(owner_id) if ref.startswith(call.listing_kind.prefix)
+    ]
+    rows = [listings.peek(ref) for ref in owned]
+    waiting = [row for row in rows if row.owner_id == owner_id and row.state == "in_review"]
+    if len(waiting) >= review.most_waiting:
+        raise Refusal("too_many_waiting", most=review.most_waiting)
 
 
 def index(call: Call, form: Query) -> ListingPage:
@@ -137,10 +152,15 @@ async def edit_guarded(call: Call, form: ListingEdit, guard: Callable[[Listing],
 
 
 async def _taken_known(call: Call) -> Call:
-    """Read the values that are taken, if nobody has asked since the start. Returns the call to go on with."""
-    if not call.listing_kind.unique or call.tools.unique.is_complete:
+    """Read the values that are taken, and who owns listings, if nobody has asked since the start. Returns the
+    call to go on with."""
+    tools, kind = call.tools, call.listing_kind
+    is_bounded = kind.review is not None and kind.review.most_waiting is not None
+    is_known = tools.unique.is_complete and tools.ownership.is_complete
+    if is_known or not (kind.unique or is_bounded):
         return call
-    await call.tools.in_slices(call.tools.unique.survey())
+    await tools.in_slices(tools.unique.survey())
+    await tools.in_slices(tools.ownership.survey())
     return call.rechecked()
 
 
@@ -244,7 +264,7 @@ SUBMIT = Action(
     outcome={
         kind.plural: "The {thing}." if kind.is_seen_at_once else "The {thing}, in review." for kind in KINDS
     },
-    refuses=("listing_exists",),
+    refuses=("listing_exists", "too_many_waiting"),
     status=201,
     command=Command("{kind} submit"),
 )

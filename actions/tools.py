@@ -47,6 +47,9 @@ class KeptFiles(Protocol):
     async def get(self, digest: str) -> bytes | None:
         """Return the bytes of a file that is kept."""
 
+    def forget_sender(self, user_id: str) -> None:
+        """Forget who has sent the files that no listing names yet. They are removed as before."""
+
 
 class TemplateQuestions(Protocol):
     """The questions about templates of servers to the chat platform."""

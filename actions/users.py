@@ -311,6 +311,7 @@ async def forget(call: Call, _: None) -> Success:
         removed = rules.remove_of_user(state, user_id, now_ms, by=call.by)
         erased = erase_user(user_id, search.refs, pseudonym, now_ms=now_ms, by=call.by)
         kept = quarantine.after_erasure(state, user_id, now_ms)
+        tools.files.forget_sender(user_id)
         return await call.done([*cooldowns, *removed, *erased, *kept])
 
 

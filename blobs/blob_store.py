@@ -9,7 +9,7 @@ monotonic clock and in records that are durable.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -159,9 +159,18 @@ class Blobs:
             reading.add_done_callback(lambda _: self._reading.pop(digest, None))
         return await asyncio.shield(reading)
 
+    def sent_by(self, user_id: str) -> Sequence[str]:
+        """Return the digests of the files that a user has sent and that no listing names yet."""
+        return sorted(self._sent_by.get(user_id, ()))
+
     def has_sent(self, user_id: str, digest: str) -> bool:
         """Return true if the user has sent a file that no listing names yet."""
         return digest in self._sent_by.get(user_id, ())
+
+    def forget_sender(self, user_id: str) -> None:
+        """Forget who has sent the files that no listing names yet. They are removed as before."""
+        for digest in self._sent_by.pop(user_id, ()):
+            self._waiting[digest].user_id = None
 
     async def here(self, digest: str) -> Blob | None:
         """Return a file that this node has."""

@@ -220,6 +220,11 @@ def read_inner_server(answer: object, asked: str) -> InnerServer | None:
     )
 
 
+def read_member(answer: object) -> str | None:
+    """Read `GET /guilds/{id}/members/{user}`: the id of the user. None if it has none."""
+    return snowflake_of(fields_of(fields_of(answer).get("user")), "id")
+
+
 def read_server_channels(answer: object, server: InnerServer) -> tuple[ServerChannel, ...] | None:
     """Read `GET /guilds/{id}/channels`. None if it is no list; a channel that says nothing is unknown."""
     if not isinstance(answer, list) or len(answer) > MOST_CHANNELS:

@@ -39,6 +39,7 @@ from chatplatform.answers import (
     read_code,
     read_inner_server,
     read_invite,
+    read_member,
     read_reach,
     read_server_channels,
     read_servers,
@@ -121,6 +122,10 @@ UNKNOWN_TEMPLATE = 10_057
 """The platform's code for a template that does not exist."""
 UNKNOWN_SERVER, NO_ACCESS = 10_004, 50_001
 """Its codes for a server that it does not know, and for one that the bot is not in."""
+NO_PERMISSION, NO_SUCH_FORM, TOO_LARGE = 50_013, 50_035, 50_045
+"""Its codes for a bot that may not, and for a picture that it does not take."""
+SLOTS_FULL = frozenset({30_008, 30_018})
+"""Its codes for a server that has as many emojis as it may, static or animated ones."""
 NOT_LISTED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 """The statuses for an application that is not in the directory, with a code of the platform in the body."""
 DENIED_NS = 60 * NS_PER_SECOND
@@ -292,6 +297,17 @@ class ChatPlatform:
             return None
         return read_server_channels(answer.body, server)
 
+    async def is_member(self, server_id: str, user_id: str) -> bool:
+        """Return true if a user is in a server. False if not, or if the platform does not say: it tells only
+        the deployment's bot, of servers that the bot is in."""
+        if not self.has_bot:
+            return False
+        try:
+            answer = await self._as_bot("member", f"/guilds/{server_id}/members/{user_id}")
+        except PlatformAway:
+            return False
+        return read_member(answer.body) == user_id
+
     async def invite(self, code: str) -> PlatformInvite | None:
         """Return what an invite leads to; None if it does not exist, or has ended. Raises PlatformAway."""
         path = f"/invites/{quote(code, safe='')}?with_counts=true&with_expiration=true"
@@ -326,6 +342,16 @@ class ChatPlatform:
             "enforce_nonce": True,
         }
         await self._as_bot("message", f"/channels/{channel_id}/messages", message)
+
+    async def add_emoji(self, server_id: str, name: str, picture: str, reason: str) -> None:
+        """Add an emoji to a server. Raises PlatformAway.
+
+        Args:
+            picture: a `data:` URL.
+            reason: for the audit log of the server, in ASCII.
+        """
+        emoji = {"name": name, "image": picture, "roles": []}
+        await self._as_bot("emoji", f"/guilds/{server_id}/emojis", emoji, {"X-Audit-Log-Reason": reason})
 
     def last_answer(self, application_id: str) -> Told | None:
         """Return the last answer about an application, however old; None if it is not kept."""
@@ -392,10 +418,16 @@ class ChatPlatform:
         answer = await self._ask(question, path, {"Authorization": f"Bearer {token}"})
         return _readable(read(_good(answer).body))
 
-    async def _as_bot(self, route: str, path: str, body: Mapping[str, Any] | None = None) -> _Answer:
+    async def _as_bot(
+        self,
+        route: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> _Answer:
         """Ask as the bot. A body is posted. The platform has a limit for each channel and server. Here one
         limit counts for the whole route: a question may wait longer than it must, and fewer are kept."""
-        headers = {"Authorization": f"Bot {self._access.bot_token}"}
+        headers = {"Authorization": f"Bot {self._access.bot_token}", **more}
         given = _Body(msgspec.json.encode(body), "application/json") if body is not None else None
         return _good(await self._ask(PlatformQuestion(route), path, headers, given))
 
@@ -438,7 +470,7 @@ class ChatPlatform:
 
 
 def _good(answer: _Answer) -> _Answer:
-    if answer.status == HTTPStatus.OK:
+    if answer.status in {HTTPStatus.OK, HTTPStatus.CREATED}:
         return answer
     raise PlatformAway("refused", status=answer.status, code=read_code(answer.body))
 

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from stand_in.answers import API, FAULTS, Handler
 from stand_in.direct_messages import Channels, Messages
+from stand_in.emojis import Emojis
 from stand_in.known import ADA, CLIENT_ID, Platform, name_of, template
 from stand_in.lookups import (
     ApplicationRpc,
@@ -35,6 +36,7 @@ from stand_in.lookups import (
     Invite,
     Join,
     Me,
+    Member,
     MyServers,
     OwnApplication,
     Picture,
@@ -155,6 +157,8 @@ def make_app(platform: Platform) -> Application:
             (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/guilds/(\d+)", Server),
             (rf"{API}/guilds/(\d+)/channels", ServerChannels),
+            (rf"{API}/guilds/(\d+)/emojis", Emojis),
+            (rf"{API}/guilds/(\d+)/members/(\d+)", Member),
             (rf"{API}/guilds/templates/([^/]+)", Template),
             (rf"{API}/invites/([^/]+)", Invite),
             (r"/use/([^/]+)", UseTemplate),

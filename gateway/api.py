@@ -124,6 +124,7 @@ def open_api(
         count_upload=VisitorLimit(Policy(settings.files.uploads_per_minute, 60), runtime.clock).take,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
+        is_member=egress.platform.is_member if egress.platform and egress.platform.has_bot else None,
         templates=_templates(runtime, egress, store.blobs.put),
     )
     lost = LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks)

@@ -8,13 +8,15 @@ process, the API's description, the operator's pages, and static files.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from handlers.reply import Reply, refused
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 from ratelimit.bucket import Buckets
 from wire.http_server import WireServer
 
@@ -53,6 +55,8 @@ class Fleet:
     readers: FleetReaders | None = None
     voters: Buckets = field(default_factory=Buckets)
     """The buckets of vote checks, which all nodes share."""
+    kinds: Collection[Kind] = KINDS
+    """The kinds that this gateway offers."""
 
     def may_send_webhooks(self) -> bool:
         return self.node is None or self.node.may_send_webhooks()
@@ -61,8 +65,8 @@ class Fleet:
         return self.node is None or self.node.may_send_reminders()
 
     def asks(self, ref: str) -> bool:
-        """Return true if this node asks the chat platform about a listing."""
-        return self.node is None or self.node.asks(ref)
+        """Return true if this node asks the chat platform about a listing of a kind that it offers."""
+        return kind_of(ref) in self.kinds and (self.node is None or self.node.asks(ref))
 
     def why_not_ready(self) -> str | None:
         return self.node.why_not_ready() if self.node is not None else None

@@ -16,6 +16,7 @@ from core.rows import Policy
 from core.state import State
 from gateway.fleet import Fleet, FleetReaders
 from gateway.store import Runtime, Store
+from kinds.registry import KINDS
 from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying
 from replication.blob_exchange import BlobExchange
@@ -66,6 +67,8 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
     digests, envelopes = KeyedDigests(store.secrets.digest.encode()), Envelopes(store.folder.keys)
     link, claims_link = (Link(redis_connection(redis), redis.prefix, envelopes) for _ in range(2))
     registry = Registry(link, name, digests.fleet, fleet, clock, redis.beat_seconds, alike(runtime.settings))
+    offered = runtime.settings.kinds.offered
+    registry.kinds = tuple(map(str, offered)) if offered != KINDS else ()
     applying = Applying(ledger, Merge(state, digests.user), searches.of)
     outgoing = Outgoing(ledger, store.journal, store.folder, Capture(state, digests.user))
     identity = Identity(name, ledger, clock)
@@ -85,7 +88,7 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
     pace = Pace(redis.pace_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
         node = Node(link, ledger, parts, pace, clock)
-        yield Fleet(node, parts.claims, parts.isolation, digests.user, readers, voters)
+        yield Fleet(node, parts.claims, parts.isolation, digests.user, readers, voters, offered)
     finally:
         await claims_link.redis.aclose()
         await link.redis.aclose()

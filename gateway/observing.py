@@ -63,6 +63,7 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
     return Sources(
         clock=runtime.clock,
         ledger=store.ledger,
+        kinds=[*map(str, parts.api.managed.kinds)],
         traffic=measured.traffic,
         limits=parts.api.public.limits,
         votes=measured.votes,

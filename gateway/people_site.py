@@ -30,6 +30,7 @@ from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.description_images import DescriptionImages, ImageLimits
 from pages.platform_facts import Applications, ServerChecking, ServerLists
+from pages.public.add_emojis import ADDED
 from pages.public.home import home_orders
 from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
@@ -228,7 +229,7 @@ def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: byte
 
 def _public(readers: PeopleReaders, keeper: ListKeeper, clock: Clock) -> PublicSite:
     similar = SimilarListings(readers.index, readers.catalogue, clock)
-    return PublicSite(readers.catalogue, keeper, readers.index, similar)
+    return PublicSite(readers.catalogue, keeper, readers.index, similar, VisitorLimit(ADDED, clock))
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

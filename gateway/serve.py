@@ -29,6 +29,7 @@ from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
 from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
+from handlers.public_files import public_files
 from handlers.route import bound, of_kinds
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
@@ -222,7 +223,7 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
     """Join the fleet that the settings name, if they name one."""
     redis = runtime.settings.redis
     if redis.url is None or redis.node is None:
-        yield Fleet()
+        yield Fleet(kinds=runtime.settings.kinds.offered)
         return
     from gateway.fleet_node import open_node  # with replication and Redis's client, a tenth of a start
 
@@ -240,7 +241,8 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
         *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
         *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
     ]
-    resources = fleet.refusing([*bound_routes, *parts.sites.resources(inside)])
+    files = [public_files(parts.store.blobs)] if parts.sites.people is None else []
+    resources = fleet.refusing([*bound_routes, *files, *parts.sites.resources(inside)])
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,

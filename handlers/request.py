@@ -47,6 +47,12 @@ class Request(NamedTuple):
 Endpoint = Callable[[Request], Reply | Awaitable[Reply]]
 
 
+def is_known(request: Request, tag: str) -> bool:
+    """Return true if the client has what has the tag. The comparison is weak, as it is for GET."""
+    found = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+    return bool(found & {tag, "*"})
+
+
 def json_object(body: bytes | None, max_body_bytes: int) -> dict[str, Any]:
     """Return the object in a body; an empty body is an empty object. Raises Refusal."""
     if body is None:

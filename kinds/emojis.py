@@ -90,5 +90,5 @@ EMOJIS = Kind(
     id=Made(6),
     review=ReviewPart(),
     likes=LikesPart(),
-    downloads=DownloadsPart("pictures"),
+    downloads=DownloadsPart("pictures", are_emojis=True),
 )

@@ -135,9 +135,13 @@ class ReviewPart:
 
     With `at_once` everybody sees a new listing, and each edit, before a moderator looks at it. Reports bring
     it to them. They may withdraw it, and then its next version waits for them.
+
+    Args:
+        most_waiting: the listings of one owner that may be in review; None for any number.
     """
 
     at_once: bool = False
+    most_waiting: int | None = None
 
 
 @dataclass(frozen=True)
@@ -193,9 +197,11 @@ class DownloadsPart:
 
     Args:
         field: the field of the profile with the files.
+        are_emojis: true if the chat platform takes each of the files as an emoji.
     """
 
     field: str
+    are_emojis: bool = False
 
 
 PlatformObject = Literal["application", "server", "template"]
@@ -244,6 +250,7 @@ PartName = Literal[
     "files",
     "images",
     "downloads",
+    "as_emojis",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 Tally = Literal["votes", "likes"]
@@ -376,6 +383,11 @@ class Kind:
         """The name of the field with pictures, if a listing stands for those; None if it does not."""
         field = self.downloads.field if self.downloads is not None else None
         return field if field is not None and self.file_rules[field].sort == "picture" else None
+
+    @property
+    def as_emojis(self) -> Literal[True] | None:
+        """True if a listing is a picture, or several, that servers of the chat platform take as emojis."""
+        return True if self.downloads is not None and self.downloads.are_emojis else None
 
     @property
     def known_as(self) -> PlatformObject | None:

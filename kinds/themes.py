@@ -65,7 +65,7 @@ THEMES = Kind(
     ),
     profile=ThemeProfile,
     id=Made(6),
-    review=ReviewPart(),
+    review=ReviewPart(most_waiting=1),
     likes=LikesPart(),
     unique=(("primary", "secondary"),),
 )

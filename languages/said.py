@@ -26,7 +26,7 @@ Code = (
     | Literal["own_quarantine", "owner_may_not_submit", "is_moderator"]
     | Literal["no_such_path", "no_such_listing", "no_such_key", "no_such_webhook", "no_such_delivery"]
     | Literal["no_such_user", "no_such_session", "no_such_quarantine", "no_invitation", "no_extra_owner"]
-    | Literal["no_hand_over"]
+    | Literal["no_hand_over", "too_many_waiting"]
     | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
@@ -288,6 +288,14 @@ SAID: Mapping[Code, Said] = {
         409,
         Text("The listing has no open report. Another moderator may have settled it."),
         summary="No report is open",
+    ),
+    "too_many_waiting": Said(
+        409,
+        Text(
+            "You have as many listings of this kind in review as you may have: {most}. Wait for a decision."
+        ),
+        {"most": 1},
+        summary="The owner has all the listings in review that they may have",
     ),
     "votes_need_approval": Said(
         409, Text("Only an approved listing can be voted for."), summary="The listing is not approved"

@@ -9,7 +9,7 @@ browser gets text.
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,7 @@ class Sources:
     """The parts of a gateway that keep numbers.
 
     Args:
+        kinds: the names of the kinds of listings that it offers.
         messages: counts direct messages; None where none are sent.
         mails: counts mails; None where none are sent.
         readiness: returns the reason why the gateway is not ready; None if it is.
@@ -67,6 +68,7 @@ class Sources:
 
     clock: Clock
     ledger: Ledger
+    kinds: Collection[str]
     traffic: Traffic
     limits: PublicLimits
     votes: VoteTally
@@ -196,7 +198,11 @@ class Collectors:
             ("place",),
         )
         yield gauge("votes", "Users' votes that are known, one for each user and listing.", len(state.votes))
-        listings = state.listings.by_review or {}  # at a start they are still being counted
+        listings = {  # at a start they are still being counted
+            place: number
+            for place, number in (state.listings.by_review or {}).items()
+            if place[0] in self._sources.kinds
+        }
         changes: dict[LabelValues, float] = {
             (kind,): number for (kind, standing), number in listings.items() if standing == "changed"
         }

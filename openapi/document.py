@@ -169,7 +169,26 @@ def openapi_document(deployment: Deployment) -> Node:
         },
     }
     filled: Node = _filled(document, deployment)
-    return filled if len(routes) == len(ALL_ROUTES) else _pruned(filled)
+    if len(routes) == len(ALL_ROUTES):
+        return filled
+    absent = frozenset(map(str, KINDS)) - frozenset(map(str, deployment.kinds))
+    return _pruned(_without(filled, absent) if absent else filled)
+
+
+def _without(node: Any, absent: frozenset[str]) -> Any:
+    """Return the node without the choices and the counts of kinds that are off."""
+    if isinstance(node, list):
+        return [_without(each, absent) for each in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {name: _without(each, absent) for name, each in node.items()}
+    choices = node.get("enum")
+    if isinstance(choices, list) and absent.issubset(map(str, choices)):
+        kept["enum"] = [each for each in choices if each not in absent]
+    properties = node.get("properties")
+    if isinstance(properties, dict) and absent <= properties.keys():
+        kept["properties"] = {name: each for name, each in kept["properties"].items() if name not in absent}
+    return kept
 
 
 def _pruned(document: Node) -> Node:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, convert
+from msgspec import UNSET, Meta, UnsetType, convert, defstruct
 from msgspec.structs import asdict
 
 from actions.views import NULL, Amount, Count, Success, View, example, view_of
@@ -52,7 +52,7 @@ else:
     Counts = view_of(
         "Counts",
         "Sizes of the state.",
-        view_of("Listings", "", **dict.fromkeys((kind.plural for kind in KINDS), Count)),
+        defstruct("Listings", [(kind.plural, Count | UnsetType, UNSET) for kind in KINDS], kw_only=True),
         _Sizes,
     )
 
@@ -334,7 +334,7 @@ def _ages(parts: GatewayParts, now_ns: int) -> Ages:
 def _counts(parts: GatewayParts) -> Counts:
     state = parts.state
     return Counts(
-        **{kind.plural: count_of(state, kind.prefix) for kind in KINDS},
+        **{kind.plural: count_of(state, kind.prefix) for kind in parts.tools.kinds},
         keys=state.listings.key_count,
         votes=len(state.votes),
         webhooks_pending=len(state.deliveries.pending),

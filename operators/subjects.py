@@ -91,7 +91,7 @@ async def find(parts: GatewayParts, query: FindQuery) -> FoundListings:
     text = (query.q or "").strip()
     if not text:
         return FoundListings(listings=(), more=False, user=None)
-    search = ListingSearch(parts.state, text, FOUND)
+    search = ListingSearch(parts.state, parts.tools.kinds, text, FOUND)
     await in_slices(search.slices())
     listings = tuple(map(hit_view, search.found))
     return FoundListings(listings=listings, more=search.more, user=text if is_snowflake(text) else None)

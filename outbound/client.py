@@ -289,7 +289,7 @@ def _rendered(lines: Sequence[str]) -> bytes:
     text = "".join(lines)
     if not text.isprintable():
         raise ValueError("a line break in a header would begin another header")
-    return "\r\n".join(lines).encode("ascii") + b"\r\n"
+    return "".join(f"{line}\r\n" for line in lines).encode("ascii")
 
 
 @cache

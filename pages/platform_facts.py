@@ -29,7 +29,10 @@ KEPT_NS = 600 * NS_PER_SECOND
 MOST_USERS = 1_000
 """The users whose lists of servers are kept."""
 _SERVERS = "|".join(kind.plural for kind in KINDS if kind.known_as == "server")
-_PAGES_WITH_SERVERS = re.compile(rf"/(?:{_SERVERS})/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
+_EMOJIS = "|".join(kind.plural for kind in KINDS if kind.has("as_emojis"))
+_PAGES_WITH_SERVERS = re.compile(
+    rf"/(?:(?:{_SERVERS})/(?:new|[0-9]+/(?:manage|take-over))|(?:{_EMOJIS})/[^/]+/add-to-server)(?=[/?#]|$)"
+)
 
 
 class ApplicationCard(NamedTuple):
@@ -179,8 +182,8 @@ class ServerChecking:
     def has_bot(self) -> bool:
         return self._platform.has_bot
 
-    def bot_link(self, server_id: str) -> str | None:
-        """Return the address that adds the deployment's bot to a server, without any permission.
+    def bot_link(self, server_id: str, permissions: int = 0) -> str | None:
+        """Return the address that adds the deployment's bot to a server, with these permissions.
 
         None if there is no bot.
         """
@@ -189,7 +192,7 @@ class ServerChecking:
         query = {
             "client_id": self._client_id,
             "scope": "bot",
-            "permissions": "0",
+            "permissions": str(permissions),
             "guild_id": server_id,
             "disable_guild_select": "true",
         }

@@ -55,6 +55,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "quarantined": Text("The user is under quarantine, and sees the reason."),
     "struck": Text("They are removed. The owner of the listing reads why."),
     "struck-some": Text("Some are removed, and there are more within that time: do it again."),
+    "emojis-added": Text("Done: your server has the emojis now."),
     "liked": Text("You like it."),
     "unliked": Text("Your like is taken back."),
     "not-liked": Text("A moderator removed your like, so you cannot give it again yet. Try again tomorrow."),
@@ -85,6 +86,11 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "refused-next": Text("The change is refused, and its owner reads the reason. This is the next one."),
     "kept-next": Text("The reports are settled. This is the next one."),
 }
+NOT_IN_LIST = Text(
+    "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
+    "Server there. Read the list again."
+)
+AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
 _PROBLEMS = {"probe-failed", "struck-some", "reminders-full", "not-liked", "too-young-to-like"}
 NOTICES: Mapping[str, Notice] = {
     name: Notice(text, name in _PROBLEMS) for name, text in _NOTICE_TEXTS.items()

@@ -149,12 +149,13 @@ class SigningIn:
 
 @dataclass(frozen=True)
 class PublicSite:
-    """The lists of public listings, in their orders and by words."""
+    """The lists of public listings, and the limit of emojis that a user adds to servers."""
 
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
     similar: SimilarListings
+    emojis: VisitorLimit
     previews: LinkPreviews = field(default_factory=LinkPreviews)
     downloads: DayVisitors = field(default_factory=DayVisitors)
 

@@ -21,6 +21,7 @@ from pages.owner.take_over import TAKE_OVER_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.public.add_emojis import ADD_EMOJIS
 from pages.public.authors import AUTHOR
 from pages.public.colours import COLOURS
 from pages.public.downloads import DOWNLOAD
@@ -56,6 +57,6 @@ PEOPLE_PAGES = (
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE, LIKE_BUTTON, *REPORT_PAGES, *RATING_PAGES)),
     *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS)),
-    *rows_of((FILE, DOWNLOAD, IMAGE)),
+    *rows_of((FILE, DOWNLOAD, IMAGE, ADD_EMOJIS)),
     *rows_of(PUBLIC_LISTING),
 )

@@ -24,7 +24,8 @@ class Status(msgspec.Struct, frozen=True, array_like=True):
     `label` is its node id, and `fleet` proves that it has the fleet's secret. `beat` grows with every
     heartbeat. `top` is the newest position in its stream; `cursors` are the positions up to which it has
     merged the others, by node id. It wants a copy of the node named `wants`, under the name `copy`. `at_ms`
-    is its wall clock, 0 if it does not tell; `settings` are those that all nodes should have alike.
+    is its wall clock, 0 if it does not tell; `settings` are those that all nodes should have alike. `kinds`
+    are the kinds of listings that it offers; empty for all.
     """
 
     label: str
@@ -36,6 +37,7 @@ class Status(msgspec.Struct, frozen=True, array_like=True):
     copy: str = ""
     at_ms: int = 0
     settings: dict[str, str] = {}
+    kinds: tuple[str, ...] = ()
 
     @property
     def known(self) -> dict[str, int]:
@@ -142,6 +144,8 @@ class Registry:
         self.name = name
         self.heartbeat_seconds = heartbeat_seconds
         self.settings = dict(settings)
+        self.kinds: tuple[str, ...] = ()
+        """The kinds of listings that this node offers; empty for all."""
         self.holds_name = False
         self.refused = RefusedNodes(name)
         self._link = link
@@ -197,15 +201,18 @@ class Registry:
             return "unknown"
         return "there" if self.is_there(name) else "silent"
 
-    def is_chosen(self, thing: str) -> bool:
-        """Return True if this node does work that one node does for all, such as asking the chat platform
-        about a listing. All that are there choose the same one of them; while nobody is heard, nobody does.
+    def is_chosen(self, ref: str) -> bool:
+        """Return True if this node does work about a listing that one node does for all, such as asking the
+        chat platform. All that are there choose the same one of those that offer the kind; while nobody is
+        heard, nobody does.
 
         Two nodes may choose differently for a moment: what must happen once needs a lease, as `LeaderLease`.
         """
-        names = [self.name, *filter(self.is_there, self._members)]
-        chosen = max(names, key=lambda name: hashlib.blake2b(f"{name} {thing}".encode()).digest())
-        return self.is_hearing and chosen == self.name
+        offered = {name: member.status.kinds for name, member in self._members.items() if self.is_there(name)}
+        kind, offered[self.name] = ref.partition("/")[0], self.kinds
+        names = [name for name, kinds in offered.items() if not kinds or kind in kinds]
+        key = {name: hashlib.blake2b(f"{name} {ref}".encode()).digest() for name in names}
+        return self.is_hearing and self.name in key and key[self.name] == max(key.values())
 
     @property
     def _alive_ns(self) -> float:
@@ -304,6 +311,7 @@ class Registry:
             copy,
             self._clock.now_ms(),
             self.settings,
+            self.kinds,
         )
 
     def _read(self, name: str, envelope: bytes) -> Change | None:

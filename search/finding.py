@@ -3,13 +3,14 @@
 Other requests are served between two slices, and listings may come and go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from core.listing_table import ref_slices
 from core.packing import Brief
 from core.state import State
-from kinds.registry import KINDS
+from kinds.kind import Kind
+from kinds.registry import kind_of
 
 
 class Hit(NamedTuple):
@@ -18,10 +19,11 @@ class Hit(NamedTuple):
 
 
 class ListingSearch:
-    """The listings whose id is a text, or whose name contains it in any case."""
+    """The listings of some kinds whose id is a text, or whose name contains it in any case."""
 
-    def __init__(self, state: State, text: str, most: int) -> None:
+    def __init__(self, state: State, kinds: Sequence[Kind], text: str, most: int) -> None:
         self._listings = state.listings
+        self._kinds = kinds
         self._text = text
         self._most = most
         self._ranked: tuple[list[Hit], ...] = ([], [], [])
@@ -31,10 +33,10 @@ class ListingSearch:
         """True if there are more than `most`."""
 
     def slices(self) -> Iterator[None]:
-        by_id = [ref for kind in KINDS if (ref := kind.ref(self._text)) in self._listings]
+        by_id = [ref for kind in self._kinds if (ref := kind.ref(self._text)) in self._listings]
         sought = self._text.casefold()
         for refs in ref_slices(self._listings.refs):
-            for ref in refs:
+            for ref in (ref for ref in refs if kind_of(ref) in self._kinds):
                 brief = self._listings.brief(ref)
                 name = brief.name.casefold()
                 if sought in name and ref not in by_id:

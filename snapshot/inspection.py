@@ -220,7 +220,7 @@ def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
 
 
 def _verified_blobs(folder: Folder, state: State) -> Finding:
-    """Read every file of listings. A node of a fleet may lack some, which other nodes have."""
+    """Read every file of listings. Other nodes of a fleet may have those that are missing here."""
     what, blobs, whole, bad = "the files of listings", SealedBlobs(folder), set[str](), list[str]()
     for found in blobs.all():
         try:
@@ -234,7 +234,8 @@ def _verified_blobs(folder: Folder, state: State) -> Finding:
     missing = sorted(named_in(state) - whole)
     if missing:
         text = f"{len(missing)} files are missing that listings name, such as {missing[0]}"
-        return Finding(what, good=bool(state.fleet.label), text=text)
+        elsewhere = "; a running gateway takes them from other nodes that have them"
+        return Finding(what, good=False, text=text + (elsewhere if state.fleet.label else ""))
     return Finding(what, good=True, text=f"whole, {len(whole)} files")
 
 

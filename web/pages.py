@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from handlers.reply import JSON, NO_HEADERS, Reply
-from handlers.request import Request
+from handlers.request import Request, is_known
 from kinds.kind import Kind, PartName
 from languages.texts import Words
 from ratelimit.bucket import Decision
@@ -122,9 +122,3 @@ def tagged(request: Request, body: bytes, headers: Mapping[str, str], content_ty
     if is_known(request, tag):
         return Reply(304, b"", given, content_type=content_type)
     return Reply(200, body, given, content_type=content_type)
-
-
-def is_known(request: Request, tag: str) -> bool:
-    """Return true if the client has what has the tag. The comparison is weak, as it is for GET."""
-    found = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
-    return bool(found & {tag, "*"})

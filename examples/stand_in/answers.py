@@ -13,7 +13,21 @@ from stand_in.known import Platform
 API = "/api/v10"
 SLOW_SECONDS = 60
 FAULTS = (
-    *("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types", "deep"),
+    *(
+        "429",
+        "429-global",
+        "429-long",
+        "401",
+        "403",
+        "404",
+        "500",
+        "html",
+        "slow",
+        "cut",
+        "missing",
+        "types",
+        "deep",
+    ),
     *("cannot-message", "no-user", "lost", "late"),
 )
 """`lost`, `late`: a message is taken, and the answer to it is cut off, or comes too late."""
@@ -33,8 +47,12 @@ UNKNOWN_CHANNEL = Refusal(404, {"message": "Unknown Channel", "code": 10_003})
 CANNOT_MESSAGE = Refusal(403, {"message": "Cannot send messages to this user", "code": 50_007})
 UNKNOWN_SERVER = Refusal(404, {"message": "Unknown Guild", "code": 10_004})
 UNKNOWN_INVITE = Refusal(404, {"message": "Unknown Invite", "code": 10_006})
+UNKNOWN_MEMBER = Refusal(404, {"message": "Unknown Member", "code": 10_007})
 UNKNOWN_TEMPLATE = Refusal(404, {"message": "Unknown guild template", "code": 10_057})
 NO_ACCESS = Refusal(403, {"message": "Missing Access", "code": 50_001})
+NO_PERMISSION = Refusal(403, {"message": "Missing Permissions", "code": 50_013})
+SLOTS_FULL = Refusal(400, {"message": "Maximum number of emojis reached (50)", "code": 30_008})
+ANIMATED_FULL = Refusal(400, {"message": "Maximum number of animated emojis reached (50)", "code": 30_018})
 INVALID_FORM = Refusal(400, {"message": "Invalid Form Body", "code": 50_035})
 
 
@@ -74,7 +92,14 @@ class Api(Handler):
             if is_global:
                 self.set_header("X-RateLimit-Global", "true")
             message = "You are being rate limited."
-            self.answer({"message": message, "retry_after": 0.2, "global": is_global}, 429)
+            self.answer(
+                {
+                    "message": message,
+                    "retry_after": 60.0 if fault == "429-long" else 0.2,
+                    "global": is_global,
+                },
+                429,
+            )
         elif fault in {"cannot-message", "no-user"}:
             refusal = CANNOT_MESSAGE if fault == "cannot-message" else UNKNOWN_USER
             self.answer(refusal.body, refusal.status)

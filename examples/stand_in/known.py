@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,7 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
     """Return a server, with the facts that only a bot in it sees.
 
     `bot` is true if the deployment's bot is in it. `managers` may manage it, beside its owner.
+    `members` are others in it.
     """
     return {
         "id": str(300000000000000000 + number),
@@ -89,7 +90,10 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
         "everyone": VIEW_CHANNEL,
         "channels": (channel(1, "general"),),
         "bot": True,
+        "bot_adds_emojis": True,
+        "emoji_slots": 50,
         "managers": (),
+        "members": (),
         **others,
     }
 
@@ -364,6 +368,8 @@ class Platform:
     templates: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {code: dict(each) for code, each in TEMPLATES.items()}
     )
+    emojis: defaultdict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    """By server."""
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
     """(user, scope) of each access token."""

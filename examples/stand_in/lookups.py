@@ -6,6 +6,7 @@ from typing import Any
 from stand_in.answers import (
     NO_ACCESS,
     UNKNOWN_INVITE,
+    UNKNOWN_MEMBER,
     UNKNOWN_SERVER,
     UNKNOWN_TEMPLATE,
     Api,
@@ -87,6 +88,16 @@ class ServerChannels(Server):
             one |= {"last_message_id": None, "rate_limit_per_user": 0}
             shown.append({**one, "permission_overwrites": [overwrite] if each["denied"] else []})
         self.show(shown)
+
+
+class Member(Server):
+    """`GET /guilds/{id}/members/{user}`."""
+
+    def get(self, server_id: str, user_id: str = "") -> None:
+        found = self.inside(server_id)
+        if user_id not in {found["owner_id"], *found["managers"], *found["members"]}:
+            raise UNKNOWN_MEMBER
+        self.show({"user": {"id": user_id}, "roles": [], "joined_at": "2024-01-31T12:00:00+00:00"})
 
 
 class Invite(Api):

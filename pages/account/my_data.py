@@ -19,6 +19,7 @@ from msgspec.structs import asdict
 from actions.action import Call
 from actions.users import FORGET_USER, forget
 from actions.views import Success
+from blobs.blob_store import Blobs
 from core.actors import user_actor, user_of
 from core.due_reminders import due_reminders, ends_ms
 from core.listing_table import ref_slices
@@ -76,7 +77,10 @@ async def download(page: PageCall) -> Reply:
     call = call.rechecked()
     await call.tools.in_slices(known.cooldown_slices(call.now_ms))
     await call.tools.in_slices(known.slices_of([kind for kind in KINDS if kind not in call.tools.kinds]))
-    body = msgspec.json.format(msgspec.json.encode(_everything(call, user_id, known)), indent=2)
+    files = list(_files(page.site.blobs, call.tools.ownership.refs_of(user_id), user_id))
+    body = msgspec.json.format(
+        msgspec.json.encode({**_everything(call, user_id, known), "files": files}), indent=2
+    )
     headers = {"content-disposition": f'attachment; filename="my-data-{user_id}.json"'}
     return Reply(200, body, headers)
 
@@ -112,6 +116,14 @@ def _everything(call: Call, user_id: str, known: "_Known") -> dict[str, Any]:
         "invitations": list(ownership.asking(user_id)),
         **known.found,
     }
+
+
+def _files(blobs: Blobs, refs: Iterable[str], user_id: str) -> Iterator[dict[str, Any]]:
+    """Yield the files of the user's listings, and those that wait for one. Each can be had at its path."""
+    for ref in sorted(refs):
+        for file in sorted(set(blobs.names.files_of(ref)), key=lambda file: file.digest):
+            yield {"listing": ref, "path": file.path, **msgspec.to_builtins(file)}
+    yield from ({"listing": None, "digest": digest} for digest in blobs.sent_by(user_id))
 
 
 def _reminders(call: Call, row: UserRow) -> list[dict[str, Any]]:

@@ -21,15 +21,10 @@ from languages.texts import Text
 from listings.owners import Evidence, take_over_refusal
 from listings.rules import listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from pages.shared_texts import done
+from pages.shared_texts import AWAY, NOT_IN_LIST, done
 from ratelimit.bucket import TooManyRequests
 from web.pages import see_other
 
-NOT_IN_LIST = Text(
-    "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
-    "Server there. Read the list again."
-)
-AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
 NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
 NO_CODE = Text("The description at the chat platform does not hold the code.")
 

@@ -17,11 +17,11 @@ from core.events import DownloadCounted
 from core.failures import Unavailable
 from core.rows import Listing
 from forms.file_fields import EXTENSIONS, FileRef, files_of
+from handlers.public_files import ALONE, attached, safe_name
 from handlers.reply import Reply
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from pages.page import Page, PageCall
-from pages.public.files import ALONE, attached, safe_name
 from pages.public.listing import seen_listing
 from ratelimit.address import address_key
 from web.pages import NO_INDEX

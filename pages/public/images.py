@@ -5,10 +5,11 @@ and no browser takes it for anything else. Other sites cannot show it from here.
 """
 
 from handlers.reply import Reply
+from handlers.request import is_known
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from pages.page import Page, PageCall
-from web.pages import NO_INDEX, NO_VARY, tagged
+from web.pages import NO_INDEX, NO_VARY
 
 HEADERS = {
     "content-security-policy": "sandbox; default-src 'none'",
@@ -31,8 +32,12 @@ async def show(page: PageCall) -> Reply:
     decoded = await descriptions.images.get(descriptions.markdown, ref, text, page.call.ids[1])
     if decoded is None:
         raise Refusal("no_such_path")
-    kept = {"cache-control": f"public, max-age={round(descriptions.images.limits.kept_seconds)}"}
-    return tagged(page.visit.request, decoded.content, {**HEADERS, **kept}, decoded.file.media_type)
+    tag = f'"{decoded.file.digest[:32]}"'
+    kept_seconds = round(descriptions.images.limits.kept_seconds)
+    headers = {**HEADERS, "cache-control": f"public, max-age={kept_seconds}", "etag": tag}
+    is_there = is_known(page.visit.request, tag)
+    content = b"" if is_there else decoded.content
+    return Reply(304 if is_there else 200, content, headers, content_type=decoded.file.media_type)
 
 
 IMAGE = Page[None](

@@ -313,6 +313,7 @@ async def listing_html(page: PageCall, row: Listing, value: Mapping[str, Any], t
         **files_shown(kind, profile),
         "pictures": pictures_of(row),
         "is_liked": _is_liked(page, row),
+        "adds_emojis": kind.has("as_emojis") and row.is_public and page.site.platform.has_bot,
         "ratings": ratings_shown(page, row, ON_THE_LISTING) if tab == "about" else None,
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",

@@ -40,7 +40,7 @@ from pages.shared_texts import done
 from votes.ratings import MOST_CHARACTERS
 from web.form_posts import FormPost
 
-YOUNG = Text("Your account is too young to write reviews here. Come back in some days.")
+YOUNG = Text("Your account is too young to write reviews here. Come back in a few days.")
 NO_STARS = Text("Choose 1 to 5 stars.")
 
 

@@ -31,6 +31,7 @@ from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, events, sequences
+from tests.support.generated_profiles import REF_OF
 from tests.support.memory_ledger import empty_state, fold, state_after
 from tests.support.sample_rows import (
     BOT_PROFILE,
@@ -232,9 +233,10 @@ def test_votes_newer_than_the_rows_beside_them_replay_to_the_same_state(
     voters of several nodes later still."""
     moment = choice.draw(st.integers(0, len(sequence)))
     later = st.integers(moment, len(sequence))
-    ends = sorted(choice.draw(st.lists(later, min_size=3, max_size=3)))
+    refs = choice.draw(st.permutations([*REF_OF.values()]))
+    ends = sorted(choice.draw(st.lists(later, min_size=len(refs) + 1, max_size=len(refs) + 1)))
     leaves: dict[str, list[bytes]] = {}
-    for ref, end in zip(choice.draw(st.permutations([BOT_REF, SERVER_REF])), ends, strict=False):
+    for ref, end in zip(refs, ends, strict=False):
         state = state_after(sequence[:end])
         if ref in voted_for(state):
             leaves[ref] = list(leaves_of(state.votes, ref))

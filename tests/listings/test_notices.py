@@ -1,12 +1,22 @@
 """listings/notices.py: notices tell an owner of the actions of others, and of nothing else."""
 
 from core.actors import user_actor
-from core.events import ChangeDecided, ListingReviewed, ListingSaved, OwnerSet, UserSignedIn
+from core.events import ChangeDecided, ListingReviewed, ListingSaved, OwnerSet, RatingSet, UserSignedIn
 from core.ledger import Ledger
 from core.state import State
-from core.user_rows import UserProfile, UserSession, user_ref
-from listings.notices import NoticeDeed, NoticeSearch
-from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, USER
+from core.user_rows import Rating, UserProfile, UserSession, user_ref
+from listings.notices import NoticeDeed, NoticeSearch, rating_notices, removed_ratings
+from tests.support.memory_ledger import state_after
+from tests.support.sample_rows import (
+    BOT_PROFILE,
+    BOT_REF,
+    NOW_MS,
+    OTHER_REF,
+    OTHER_USER,
+    OWNER,
+    USER,
+    listed,
+)
 from tests.support.slots_set import notices_read
 
 REFS = [BOT_REF, OTHER_REF, "bots/1"]
@@ -87,3 +97,26 @@ def test_a_decision_about_a_change_and_a_withdrawn_approval_are_notices(ledger: 
         "change_refused",
         "change_agreed",
     ]
+
+
+def test_an_owner_reads_of_new_reviews_once_and_an_author_of_a_removed_one() -> None:
+    given = [Rating(BOT_REF, NOW_MS + at, 4, "It counts well.") for at in (3, 5)]
+    author, other = user_ref(USER), user_ref(OTHER_USER)
+    state = state_after([*listed(), RatingSet(author, given[0], NOW_MS), RatingSet(other, given[1], NOW_MS)])
+    row = state.listings[BOT_REF]
+    told = [[*rating_notices(state, row, OWNER, read_ms)] for read_ms in (0, NOW_MS + 3, NOW_MS + 5)]
+    assert [[(each.at_ms, each.act.about, each.is_new) for each in some] for some in told] == [
+        [(NOW_MS + 5, "2", True)],
+        [(NOW_MS + 5, "1", True)],
+        [(NOW_MS + 5, "", False)],
+    ]
+    assert [*rating_notices(state, row, USER, 0)] == []
+    removed = Rating(BOT_REF, NOW_MS + 3, edited_ms=NOW_MS + 9, reason="It insults.")
+    state.apply(RatingSet(author, removed, NOW_MS + 9))
+    (notice,) = removed_ratings(state, USER)
+    assert (notice.at_ms, notice.act.about, notice.is_new) == (NOW_MS + 9, "It insults.", True)
+    assert [*removed_ratings(state, OTHER_USER)] == []
+    searches = [NoticeSearch(state, USER, [], 9, NOW_MS, has_ratings=has) for has in (True, False)]
+    for search in searches:
+        assert [*search.slices()] == []
+    assert [search.unread for search in searches] == [1, 0]

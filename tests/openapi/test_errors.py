@@ -227,6 +227,10 @@ ASKED: dict[str, Ask] = {
     "ownerQuarantined": lambda g, *_: edit_of_the_quarantined(g),
     "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),
     "tooManyKeys": lambda g, *_: [g.operate("POST", f"{ONE}/keys", {"name": "one"}) for _ in range(25)][-1],
+    "tooManyWaiting": lambda g, *_: [
+        g.operate("POST", "/manage/themes", {**sample_submission(g, THEMES), "primary": colour})
+        for colour in ("#010101", "#020202")
+    ][-1],
     "notPublic": lambda g, *_: new(g).operate(
         "POST", f"{NEW}/reports", {"user": USER, "reason": "breaks_rules"}
     ),

@@ -7,8 +7,8 @@ from people.permissions import ACTIONS_OF_MODERATORS
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway
-from tests.support.platform_stand_in import ADA, CLEO, DAN
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
 
 OF_BOT, OF_SERVER = f"/review/bots/{BOT}", f"/review/servers/{SERVER}"
 READ = [row.path for row in PEOPLE_PAGES if row.method == "GET" and row.access != "moderator"]
@@ -61,6 +61,7 @@ def test_no_page_and_no_json_of_an_owner_names_a_moderator(gateway: PeopleGatewa
                 fields = {"reports": report["id"]}
             if act == "votes":
                 gateway.done("POST", f"/manage/{listing}/votes", {"user": DAN})
+                remove_review(gateway, cleo, listing)
             shown = gateway.done("GET", f"/manage/{listing}")
             seen = {"seen": shown["change"]["version"] if shown["change"] else str(shown["updated_at"])}
             gateway.clock.advance(1)
@@ -70,6 +71,13 @@ def test_no_page_and_no_json_of_an_owner_names_a_moderator(gateway: PeopleGatewa
         done = gateway.done("GET", f"/manage/{listing}/history")["history"]
         by_cleo = {each["deed"] for each in done if each["by"] == f"users/{CLEO}"}
         assert by_cleo == ACTIONS_OF_MODERATORS, "the operator reads who it was"
+
+
+def remove_review(gateway: PeopleGateway, cleo: Person, listing: str) -> None:
+    gateway.done("POST", f"/manage/{listing}/votes", {"user": BEN})
+    review = {"stars": 1, "text": "It insults everybody who comes."}
+    gateway.done("PUT", f"/manage/{listing}/ratings/{BEN}", review)
+    cleo.acted(f"/{listing}/reviews/{BEN}/remove", {"reason": "It insults."})
 
 
 def read_by_ada(gateway: PeopleGateway) -> None:
@@ -82,6 +90,7 @@ def read_by_ada(gateway: PeopleGateway) -> None:
                 {
                     "kind": kind,
                     "id": listing,
+                    "user_id": BEN,
                     "key_id": NO_ID,
                     "delivery_id": NO_ID,
                     "part": "1",

@@ -7,7 +7,6 @@ from core.packing import pack
 from core.rows import Listing
 from core.state import State
 from grammars.tags import tag_of
-from kinds.bots import BotProfile
 from kinds.registry import kind_of
 from kinds.servers import ServerProfile
 from search.catalogue import Catalogue, IndexKey, folded
@@ -20,6 +19,10 @@ from tests.support.slots_set import eligibility_checked
 SERVER = ServerProfile("Café", "", ("Chat", "CHAT", "Ｔａｌｋ"), "Gaming")
 
 
+def is_listed(row: Listing) -> bool:
+    return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
+
+
 def surveyed(state: State) -> Catalogue:
     catalogue = Catalogue(state)
     for _ in catalogue.survey():
@@ -28,21 +31,13 @@ def surveyed(state: State) -> Catalogue:
 
 
 def keys_of(row: Listing) -> set[IndexKey]:
-    prefix, profile = row.ref.partition("/")[0] + "/", row.profile
-    language = [
-        IndexKey(prefix, language=each) for each in kind_of(row.ref).values(profile, "language") if each
-    ]
-    if isinstance(profile, BotProfile):
-        tags = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.tags)
-        return {
-            IndexKey(prefix),
-            *(IndexKey(prefix, category=each) for each in profile.categories),
-            *tags,
-            *language,
-        }
-    assert isinstance(profile, ServerProfile)
-    words = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.keywords)
-    return {IndexKey(prefix), IndexKey(prefix, category=profile.category), *words, *language}
+    kind, prefix = kind_of(row.ref), row.ref.partition("/")[0] + "/"
+    return {
+        IndexKey(prefix),
+        *(IndexKey(prefix, category=each) for each in kind.values(row.profile, "category")),
+        *(IndexKey(prefix, keyword=tag_of(each)) for each in kind.values(row.profile, "keyword")),
+        *(IndexKey(prefix, language=each) for each in kind.values(row.profile, "language") if each),
+    }
 
 
 @examples(100)
@@ -53,7 +48,7 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event])
     for event in sequence:
         state.apply(event)
         reading.on_record(1, [event])
-    shown = {row.ref: row for row in state.listings.values() if row.is_public}
+    shown = {row.ref: row for row in state.listings.values() if is_listed(row)}
     every = {key for row in shown.values() for key in keys_of(row)}
     for catalogue in (reading, surveyed(state)):
         assert {*catalogue.entries} == {*shown}

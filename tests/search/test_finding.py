@@ -9,6 +9,7 @@ from core.listing_table import SLICE
 from core.packing import pack
 from core.state import State
 from kinds.bots import BOTS
+from kinds.registry import KINDS
 from search.finding import ListingSearch
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER, SERVER_PROFILE
@@ -42,7 +43,7 @@ def done(work: Iterator[None]) -> int:
 
 
 def found(state: State, text: str, most: int = 50) -> list[str]:
-    search = ListingSearch(state, text, most)
+    search = ListingSearch(state, KINDS, text, most)
     done(search.slices())
     return [hit.ref for hit in search.found]
 
@@ -69,7 +70,7 @@ def test_an_id_is_found_whole_and_before_names_that_hold_it() -> None:
 
 def test_a_search_leaves_packed_rows_packed_and_tells_their_state() -> None:
     state = packed(holding(saved("servers/1", "One")))
-    search = ListingSearch(state, "one", 50)
+    search = ListingSearch(state, KINDS, "one", 50)
     done(search.slices())
 
     assert (search.found[0].brief.name, search.found[0].brief.state) == ("One", "denied")
@@ -79,14 +80,14 @@ def test_a_search_leaves_packed_rows_packed_and_tells_their_state() -> None:
 def test_no_more_are_found_than_asked_for() -> None:
     state = holding(*(saved(f"bots/{FIRST + number}", f"bot {number}") for number in range(9)))
     for most, more in ((8, True), (9, False)):
-        search = ListingSearch(state, "bot", most)
+        search = ListingSearch(state, KINDS, "bot", most)
         done(search.slices())
         assert (len(search.found), search.more) == (most, more)
 
 
 def test_listings_may_come_and_go_while_a_search_runs() -> None:
     state = holding(*(saved(f"bots/{FIRST + number}", "bot") for number in range(3 * SLICE)))
-    search = ListingSearch(state, "bot", 1_000)
+    search = ListingSearch(state, KINDS, "bot", 1_000)
     slices = search.slices()
     next(slices)
     state.apply(ListingRemoved(f"bots/{FIRST + 2 * SLICE}"))

@@ -80,17 +80,15 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_table import VoteTable
-from forms.file_fields import FileRef
-from kinds.bots import BotProfile
 from kinds.kind import Profile
-from kinds.servers import ServerProfile
+from tests.support.generated_profiles import FILES, REF_OF, profiles_of
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 texts = st.text(max_size=8)
-refs = st.sampled_from([BOT_REF, SERVER_REF])
+refs = st.sampled_from([*REF_OF.values()])
 users = st.sampled_from([USER, OTHER_USER, str((1 << 64) - 1)])
 delivery_ids = st.sampled_from(["first", "second", "third", "fourth"])
 key_ids = st.sampled_from(["k1", "k2"])
@@ -103,6 +101,7 @@ managed = {"by": actors, "stamp_ms": stamp_times}
 acts = st.builds(AuditEntry, times, actors, st.sampled_from(["submitted", "edited"]), node=labels)
 later_stamps = st.builds(Stamp, times, labels)
 stamps = st.just(Stamp()) | later_stamps
+other_stamps = [stamps] * (len(Stamps.__struct_fields__) - 1)
 counts = st.none() | st.integers(0, 3)
 moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
 days = st.sampled_from([day_of(NOW_MS) - ago for ago in (0, 1, 31)])
@@ -115,16 +114,7 @@ counts_moved = st.lists(
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 profiles: Mapping[str, st.SearchStrategy[Profile]] = {
-    BOT_REF: st.builds(
-        BotProfile,
-        texts,
-        texts,
-        texts,
-        st.tuples(texts),
-        support_invite=st.none() | texts,
-        tags=st.tuples(texts),
-    ),
-    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts, invite=st.none() | texts),
+    ref: profiles_of(kind, texts) for kind, ref in REF_OF.items()
 }
 """Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
@@ -324,11 +314,8 @@ invite_checks = st.builds(
     InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
 )
 some = st.integers(0, 3)
-template_files = st.builds(
-    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), some
-)
 template_checks = st.builds(
-    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | template_files
+    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | FILES
 )
 
 
@@ -384,7 +371,9 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         draw(times),
         draw(st.none() | reviewed_of(ref)),
         draw(changes_of(ref)),
-        stamps=draw(st.none() | st.builds(Stamps, later_stamps, *[stamps] * 8)),
+        stamps=draw(
+            st.none() | st.builds(Stamps, later_stamps, *[stamps] * (len(Stamps.__struct_fields__) - 1))
+        ),
         counts=draw(st.none() | st.builds(BotCounts, counts, counts, times)),
         window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
         keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),

@@ -15,15 +15,13 @@ from core.rows import (
     Suspension,
     Webhook,
 )
-from kinds.bots import BotProfile
-from kinds.servers import ServerProfile
-from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
+from tests.support.generated_profiles import REF_OF, profiles_of
+from tests.support.sample_rows import OTHER_REF
 
 TEXT = st.text(max_size=8)
 MS = st.integers(0, (1 << 42) - 1)
-REFS = st.sampled_from([BOT_REF, OTHER_REF, SERVER_REF])
-BOT_PROFILES = st.builds(BotProfile, TEXT, TEXT, TEXT, st.tuples(TEXT), st.none() | TEXT)
-SERVER_PROFILES = st.builds(ServerProfile, TEXT, TEXT, st.tuples(TEXT), TEXT)
+REFS = st.sampled_from([*REF_OF.values(), OTHER_REF])
+PROFILES = st.one_of([profiles_of(kind, TEXT) for kind in REF_OF])
 KEYS = st.builds(Key, TEXT, TEXT, TEXT, TEXT, MS, st.none() | MS, st.none() | TEXT, MS)
 SUSPENSIONS = st.none() | st.builds(Suspension, MS, TEXT, st.integers(1, 9), MS)
 WEBHOOKS = st.builds(
@@ -43,7 +41,7 @@ LISTINGS = st.builds(
     Listing,
     ref=REFS,
     owner_id=TEXT,
-    profile=BOT_PROFILES | SERVER_PROFILES,
+    profile=PROFILES,
     created_ms=MS,
     updated_ms=MS,
     review=st.none()

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "replication": {"blobs", "core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
     "actions": {"core", "listings", "people", "search", "votes", "watchers"},
-    "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
+    "handlers": {"actions", "blobs", "core", "votes", "listings", "people", "ratelimit", "watchers"},
     "web": {"actions", "core", "handlers", "ratelimit", "watchers"},
     "pages": {
         *("actions", "blobs", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.gateways import BOT, BOT_SUBMISSION
+from tests.support.listed_servers import listed as listed_server
+from tests.support.listed_servers import serving_servers
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, BEN, CLEO
+from tests.support.platform_stand_in import ADA, BEN, CLEO, GOOD_SERVER
 
 HERE = f"/bots/{BOT}"
 REVIEWS = f"{HERE}/reviews"
@@ -194,3 +196,20 @@ def test_without_reviews_no_page_call_or_text_of_them_exists(tmp_path: Path) -> 
             assert not re.search("reviews|rating_count|aggregateRating|Reviews by users", page), path
     with serving(tmp_path) as gateway:
         assert [text for _, text in shown(gateway)] == [WORDS], "it was kept"
+
+
+def test_a_member_of_a_server_reviews_it_without_a_vote(tmp_path: Path) -> None:
+    with serving_servers(tmp_path) as gateway:
+        here = f"/servers/{GOOD_SERVER}"
+        listed_server(gateway, decision="approve")
+        gateway.stand_in.change_server(GOOD_SERVER, members=[BEN])
+        ben, cleo = gateway.person(BEN), gateway.person(CLEO)
+        assert "Post the review" in ben.page(f"{here}/reviews")
+        assert ben.post(f"{here}/reviews", FORM).status_code == 303
+        refused = cleo.post(f"{here}/reviews", FORM)
+        assert (refused.status_code, "Only users who have voted" in words(refused.text)) == (403, True)
+        gateway.stand_in.change_server(GOOD_SERVER, bot=False)
+        assert gateway.person(CLEO).post(f"{here}/reviews", FORM).status_code == 403, "it cannot say"
+        gateway.cast(CLEO, f"/manage{here}")
+        assert cleo.post(f"{here}/reviews", FORM).status_code == 303
+        assert len(gateway.request("GET", f"{here}/reviews.json").json()["ratings"]) == 2

@@ -85,3 +85,20 @@ def test_a_picture_is_fitted_into_128_by_128(gateway: ThreadGateway, kind: str) 
 def test_another_type_of_file_is_refused(gateway: ThreadGateway, content: bytes) -> None:
     answer = upload(gateway, content)
     assert (answer.status_code, answer.json()["fields"].keys()) == (400, {"pictures"})
+
+
+def test_a_gateway_without_pages_serves_the_files_of_public_listings(gateway: ThreadGateway) -> None:
+    content = picture("PNG", 1, (97, 61))
+    file = upload(gateway, content).json()["file"]
+    answer = gateway.operate("POST", "/manage/emojis", {**FIELDS, "pictures": [file["digest"]]})
+    url = f"{gateway.base_url}/files/{file['digest']}.png"
+    assert gateway.session.get(url, timeout=WAIT_SECONDS).status_code == 404
+    gateway.done("POST", f"/manage/emojis/{answer.json()['id']}/approve", {})
+    served = gateway.session.get(url, timeout=WAIT_SECONDS)
+    assert (served.status_code, len(served.content)) == (200, file["size"])
+    assert served.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    assert served.headers["x-content-type-options"] == "nosniff"
+    assert "immutable" in served.headers["cache-control"]
+    for name in ("x", f"{file['digest']}.gif", f"{'0' * 64}.png", "..%2Foperator.token"):
+        missing = gateway.session.get(f"{gateway.base_url}/files/{name}", timeout=WAIT_SECONDS)
+        assert missing.status_code == 404

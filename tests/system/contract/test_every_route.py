@@ -73,7 +73,7 @@ def test_the_walk_misses_no_route_of_a_running_gateway(
 
     monkeypatch.setattr("gateway.serve.make_application", making)
     with running(tmp_path / "data", **{"debug.pages": False}):  # tests/web walks over the pages
-        assert served == ROUTES
+        assert served == {**ROUTES, "/files/{name}": ["GET"]}  # it is a page, where there are pages
 
 
 @pytest.mark.parametrize(("method", "path"), GUARDED)

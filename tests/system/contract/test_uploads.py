@@ -28,7 +28,7 @@ from tests.support.media_files import (
 )
 from tests.support.page_visitor import words
 from tests.support.people_gateway import Person
-from tests.support.platform_stand_in import ADA, BEN
+from tests.support.platform_stand_in import ADA, BEN, CLEO
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 UPLOAD_BYTES = 1 << 20
@@ -337,6 +337,30 @@ def test_the_command_of_an_edit_keeps_the_files(gateway: ClipGateway) -> None:
     shown = gateway.done("GET", f"/manage/clips/{clip['id']}")
     assert (shown["name"], shown["sound"], shown["cover"]) == ("Dong", clip["sound"], clip["cover"])
     assert [each["digest"] for each in shown["pictures"]] == [seen]
+
+
+def test_the_data_of_a_user_names_the_files(gateway: ClipGateway) -> None:
+    clip, waiting = gateway.submitted(11, BEN), gateway.uploaded(picture(size=(41, 41)), "cover", BEN)
+    files = gateway.person(BEN).get("/me/data.json").json()["files"]
+    named = {(each["listing"], each["digest"]) for each in files}
+    ref = f"clips/{clip['id']}"
+    assert {
+        (ref, clip["sound"]["digest"]),
+        (ref, clip["cover"]["digest"]),
+        (None, waiting["digest"]),
+    } <= named
+    cover = next(each for each in files if each["digest"] == clip["cover"]["digest"])
+    assert gateway.person(BEN).get(cover["path"]).status_code == 200
+
+
+def test_an_erasure_forgets_who_has_sent_a_file(gateway: ClipGateway) -> None:
+    waiting = gateway.uploaded(picture(size=(43, 43)), "cover", CLEO)
+    cleo = gateway.person(CLEO)
+    assert cleo.get(f"/files/{waiting['digest']}.png").status_code == 200
+    gateway.done("DELETE", f"/manage/users/{CLEO}")
+    again = gateway.person(CLEO)
+    assert again.get("/me/data.json").json()["files"] == []
+    assert again.get(f"/files/{waiting['digest']}.png").status_code == 404
 
 
 # -- Pages --------------------------------------------------------------------------------------------------

@@ -6,11 +6,16 @@ file without a listing.
 
 import json
 import shutil
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from tests.support.clip_gateway import ClipGateway, file_path, ogg, png, serving_clips
 from tests.support.gateways import eventually
@@ -30,7 +35,7 @@ def files_of(clip: dict[str, Any]) -> set[str]:
 
 
 def on_disk(folder: Path) -> set[str]:
-    return {path.name for path in (folder / "blobs").iterdir()}
+    return {path.name for path in (folder / "blobs").glob("*")}
 
 
 def assert_served(gateway: ClipGateway, *clips: dict[str, Any]) -> None:
@@ -51,6 +56,43 @@ def test_a_killed_gateway_has_every_file_that_a_listing_names(gateway: ClipGatew
     clips = [gateway.approved(seed) for seed in range(3)]
     restarted(gateway)
     assert_served(gateway, *clips)
+
+
+def test_a_gateway_that_is_killed_between_files_and_listings_has_no_half_of_either(
+    gateway: ClipGateway,
+) -> None:
+    for seed, most in enumerate((12, 26, 40)):
+        with ThreadPoolExecutor(4) as threads:
+            sending = [threads.submit(submit_until_it_ends, gateway, 100 * seed + each) for each in range(4)]
+            eventually(partial(has_more, gateway, most))
+            gateway.signal(signal.SIGKILL)  # at any moment of a file or of a listing
+            for each in sending:
+                each.result()
+        restarted(gateway)
+        clips = gateway.done("GET", "/manage/clips?limit=100")["clips"]
+        assert clips
+        for clip in clips:
+            assert files_of(clip) <= on_disk(gateway.folder)
+    restarted(gateway, VOTEGATE_FILES__UNNAMED_SECONDS="0.4")
+    clips = gateway.done("GET", "/manage/clips?limit=100")["clips"]
+    named = set[str]().union(*map(files_of, clips))
+    eventually(lambda: on_disk(gateway.folder) == named)
+    assert "good  the files of listings" in verified(gateway)
+
+
+def has_more(gateway: ClipGateway, files: int) -> bool:
+    return len(on_disk(gateway.folder)) > files
+
+
+def submit_until_it_ends(gateway: ClipGateway, seed: int) -> None:
+    with suppress(requests.RequestException):
+        for number in range(50):
+            gateway.submitted(1_000 * seed + number)
+
+
+def verified(gateway: ClipGateway) -> str:
+    gateway.close()
+    return gateway.ended("snapshot", "verify").stdout
 
 
 def test_a_file_whose_listing_never_came_is_removed_after_a_crash(gateway: ClipGateway) -> None:

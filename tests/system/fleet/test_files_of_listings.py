@@ -14,7 +14,7 @@ import pytest
 from tests.support.clip_gateway import ClipGateway, file_path, ogg, png
 from tests.support.cutting_proxy import held_port
 from tests.support.fleet_processes import BEAT_SECONDS, SHARED_SECRETS
-from tests.support.gateways import eventually
+from tests.support.gateways import WAIT_SECONDS, eventually
 from tests.support.people_gateway import site_settings
 from tests.support.platform_stand_in import ADA, standing_in
 from tests.support.redis_server import RedisServer
@@ -98,6 +98,11 @@ def test_a_file_whose_node_is_gone_or_hung_is_missing_and_nothing_else_is(
     eventually(lambda: on_disk(fleet.oslo) == {cover, clip["sound"]["digest"]})
     fleet.oslo.close()
     (fleet.oslo.folder / "blobs" / cover).unlink()
+    verified = fleet.oslo.ended("snapshot", "verify")
+    assert verified.returncode == 1
+    assert f"BAD   the files of listings: 1 files are missing that listings name, such as {cover}" in (
+        verified.stdout
+    )
     fleet.rome.process.send_signal(signal.SIGSTOP if is_hung else signal.SIGKILL)
     fleet.oslo.start()
     stranger = fleet.oslo.person(None)
@@ -109,3 +114,31 @@ def test_a_file_whose_node_is_gone_or_hung_is_missing_and_nothing_else_is(
     assert time.monotonic() - begin < 60, "it is not asked for again at once"
     if is_hung:
         fleet.rome.process.send_signal(signal.SIGCONT)
+
+
+def test_downloads_at_two_nodes_add_up_at_both(fleet: Fleet) -> None:
+    emoji = uploaded_emoji(fleet.rome)
+    here = f"/emojis/{emoji}"
+    visitors = [node.person(None) for node in fleet]
+    eventually(lambda: all(each.get(here).status_code == 200 for each in visitors))
+    for _ in range(3):  # an address counts once a day at each node
+        assert [each.get(f"{here}/download").status_code for each in visitors] == [303, 303]
+    eventually(lambda: counts_of(fleet, here) == [2, 2])
+    fleet.oslo.close()
+    fleet.oslo.start()
+    assert counts_of(fleet, here) == [2, 2]
+
+
+def counts_of(fleet: Fleet, here: str) -> list[int]:
+    return [node.done("GET", f"/manage{here}")["download_count"] for node in fleet]
+
+
+def uploaded_emoji(node: ClipGateway) -> str:
+    """Submit an emoji and approve it. Return its id."""
+    url = f"{node.base_url}/manage/files?user={ADA}&kind=emojis&field=pictures"
+    headers = {"Authorization": f"Bearer {node.operator_token}"}
+    file = node.session.post(url, data=png(), headers=headers, timeout=WAIT_SECONDS).json()["file"]
+    body = {"owner_id": ADA, "name": "shroom", "categories": ["Cute"], "pictures": [file["digest"]]}
+    emoji = str(node.done("POST", "/manage/emojis", body)["id"])
+    node.done("POST", f"/manage/emojis/{emoji}/approve", {})
+    return emoji

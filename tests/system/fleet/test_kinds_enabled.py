@@ -55,6 +55,18 @@ def statuses(edge: Edge, *paths: str) -> set[int]:
     return {edge.operate("GET", path).status_code for path in paths}
 
 
+def listed(node: Any) -> Iterator[str]:
+    """Yield the choices and the names of fields in a document."""
+    if isinstance(node, list):
+        for each in node:
+            yield from listed(each)
+    elif isinstance(node, dict):
+        yield from map(str, node.get("enum", ()) if isinstance(node.get("enum"), list) else ())
+        yield from node.get("properties", ()) if isinstance(node.get("properties"), dict) else ()
+        for each in node.values():
+            yield from listed(each)
+
+
 def test_nodes_with_other_kinds_understand_each_other(nodes: Nodes) -> None:
     rome, oslo = nodes.rome, nodes.oslo
     oslo.done("POST", "/manage/profiles", PROFILE)
@@ -108,6 +120,14 @@ def test_a_kind_that_is_off_has_no_route_no_page_and_no_text(nodes: Nodes) -> No
     assert not any("profiles" in name for name in stranger.get("/index.json").json())
     assert rome.done("GET", "/manage/reports")["listings"] == []
 
+    inside = {"find": "/debug/find.json?q=Ada+Lindqvist", "counts": "/debug/overview.json"}
+    assert rome.done("GET", inside["find"])["listings"] == []
+    assert {hit["kind"] for hit in oslo.done("GET", inside["find"])["listings"]} == {"profiles"}
+    assert "profiles" in oslo.done("GET", inside["counts"])["counts"]
+    assert "profiles" not in rome.done("GET", inside["counts"])["counts"]
+    assert 'kind="profiles"' in oslo.operate("GET", "/metrics").text
+    assert 'kind="profiles"' not in rome.operate("GET", "/metrics").text
+
 
 def test_the_description_of_the_api_has_nothing_of_a_kind_that_is_off(
     nodes: Nodes,
@@ -122,5 +142,7 @@ def test_the_description_of_the_api_has_nothing_of_a_kind_that_is_off(
     names = [name for group in own["components"].values() for name in group]
     assert not any(name.startswith(("Profile", "profile", "Theme", "theme")) for name in names)
     assert own["paths"].items() <= full["paths"].items()
+    assert not any(value in ("profiles", "themes") for value in listed(own)), "no choice of it is left"
+    assert any(value in ("profiles", "themes") for value in listed(full))
     for group, components in own["components"].items():
         assert components.keys() <= full["components"][group].keys()
