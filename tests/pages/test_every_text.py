@@ -20,7 +20,7 @@ from settings.model import ReviewSettings
 from storage.folder import DIGEST_SECRET
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
 from tests.support.listed_servers import listed
-from tests.support.people_filled import FRESH_BOT, READY_BOT, filled_site, pages
+from tests.support.people_filled import FRESH_BOT, READY_BOT, SAMPLED, filled_site, pages
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, OPEN_NSFW, SMALL
@@ -111,6 +111,9 @@ DATA = [
     *("Votegate", "Jukebox", "Wallflower", "Ready bot", "Unknown", "It answers no command.", "production"),
     *("Quiz night", "The quiet library", "Books, and those who read them.", "books"),
     *("Ada's workshop", "A small circle", "The night market", "Without a second factor", "Emil's garden"),
+    *(text for kind in SAMPLED for name in kind.fields for text in kind.texts(kind.sample, name) if text),
+    *(kind.id.sample for kind in SAMPLED),
+    *("GitHub", "github.com"),
     *("Level up chime", "Air horn in a stairwell", "Door knock", "Somebody is here.", "MP3", "OGG", "KiB"),
     *("Four bright notes for small victories.", "happy", "games"),
     *("Made yesterday", "after-dark", "JSON", "CSV"),

@@ -7,12 +7,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from playwright.sync_api import Browser
 
 from core.clock import MS_PER_DAY, day_of, month_of
 from core.events import Event, ListingReviewed, ListingSaved, StatsUpdated, VoteCast, VoteFlagged
 from core.rows import StatsWindow
+from forms.file_fields import FileRef
 from kinds.bots import BOTS
+from kinds.registry import KINDS
 from kinds.sound_clips import SOUNDS, SoundProfile
 from tests.support.browser import Visitor, visiting
 from tests.support.co_owners import let_join
@@ -29,6 +32,8 @@ READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
 """Bots that the stand-in knows: one in review, and one that nobody has submitted."""
 SOUND, LOUD_SOUND, NEW_SOUND = "5c9a51e07f24", "a1b2c3d4e5f6", "0badc0ffee00"
 """Sounds of Ada's: the last one is in review."""
+SAMPLED = [kind for kind in KINDS if kind.plural not in {"bots", "servers", "sounds"}]
+"""The kinds of which Ada has a sample."""
 PAST_DAYS = 75
 DESCRIPTION = """Jukebox plays music in voice channels, from any source you like.
 
@@ -92,6 +97,7 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
         gateway.done("PUT", f"/manage/bots/{READY_BOT}/hand-over", {"heir": BEN})
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
         list_sounds(gateway)
+        list_samples(gateway)
         library = {"name": "The quiet library", "description": "Books, and those who read them."}
         listed(gateway, WITHOUT_BOT, **library, keywords="books")
         gateway.clock.advance(3_600)
@@ -114,6 +120,21 @@ def list_sounds(gateway: PeopleGateway) -> None:
         if sound_id != NEW_SOUND:
             events.append(ListingReviewed(SOUNDS.ref(sound_id), "approved", None, now_ms))
             events.append(VoteCast(SOUNDS.ref(sound_id), BEN, 1, now_ms, of_day=1, of_month=1))
+    gateway.on_loop(lambda: ledger.commit(events))
+
+
+def list_samples(gateway: PeopleGateway) -> None:
+    """Everybody sees a sample of Ada's of each kind that has no scene of its own."""
+    ledger, now_ms, events = gateway.gateway.ledger, gateway.clock.now_ms(), list[Event]()
+    for kind in SAMPLED:
+        files = dict[str, FileRef | tuple[FileRef, ...]]()
+        for name, rules in kind.file_rules.items():
+            content = sound() if rules.sort == "sound" else picture(size=(128, 128))
+            file = uploaded(gateway, kind, name, content, ADA)
+            files[name] = (file,) if isinstance(getattr(kind.sample, name), tuple) else file
+        ref, profile = kind.ref(kind.id.sample), replace(kind.sample, **files)
+        events.append(ListingSaved(ref, ADA, profile, "in_review", now_ms))
+        events.append(ListingReviewed(ref, "approved", None, now_ms))
     gateway.on_loop(lambda: ledger.commit(events))
 
 
@@ -190,6 +211,11 @@ def pages() -> list[tuple[str | None, str]]:
         *((None, path) for path in ("/sounds", f"/sounds/{SOUND}", f"/sounds/{LOUD_SOUND}")),
         *((ADA, path) for path in ("/sounds/new", f"/sounds/{SOUND}/manage/profile")),
         (CLEO, f"/review/sounds/{NEW_SOUND}"),
+        *((None, f"/{kind}") for kind in SAMPLED),
+        *((None, f"/{kind}/{kind.slug_of(kind.sample) or kind.id.sample}") for kind in SAMPLED),
+        *((ADA, f"/{kind}/new") for kind in SAMPLED),
+        *((ADA, f"/{kind}/{kind.id.sample}/manage/profile") for kind in SAMPLED),
+        *((CLEO, f"/review/{kind}/{kind.id.sample}") for kind in SAMPLED),
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
