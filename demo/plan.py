@@ -21,6 +21,8 @@ from kinds.registry import KINDS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TEXTS, WORKS = EXAMPLES / "demo_listings.yaml", EXAMPLES / "demo_works.yaml"
+UNWRITTEN = ("tree", "roles", "uses", "reviews")
+"""The values in the files of texts that are no fields of profiles."""
 CODE_LETTERS = string.ascii_letters + string.digits
 FIRST_ID_MS, LAST_ID_MS = 1_530_000_000_000, 1_700_000_000_000
 """The first and the last time at which the platform made ids of bots and servers."""
@@ -144,7 +146,8 @@ class Planned:
     growth: float
     size: int
     works: Mapping[str, Any] = field(default_factory=dict)
-    """The recipes of its files by their fields; the channels, roles and uses of a template."""
+    """The recipes of its files by their fields; the channels, roles and uses of a template; what users
+    say about it."""
 
     @property
     def id(self) -> str:
@@ -188,9 +191,14 @@ class Planned:
 def planned(seed: int, now_ms: int) -> Sequence[Planned]:
     """Return the listings, in the order of their texts."""
     texts, works = yaml.safe_load(TEXTS.read_text()), yaml.safe_load(WORKS.read_text())
-    pictures = works.pop("pictures")
+    pictures, reviews = works.pop("pictures"), works.pop("reviews")
     return [
-        _planned(kind, {**fields, **pictures.get(fields["name"], {})}, seed, now_ms)
+        _planned(
+            kind,
+            {**fields, **pictures.get(fields["name"], {}), "reviews": reviews.get(fields["name"], ())},
+            seed,
+            now_ms,
+        )
         for kind in KINDS
         for fields in {**texts, **works}[kind.plural]
     ]
@@ -236,7 +244,11 @@ def _planned(kind: Kind, texts: Mapping[str, Any], seed: int, now_ms: int) -> Pl
         votes_a_day=votes_a_day,
         growth=GROWTH.get(texts.get("handle", name), 1),
         size=size if kind is BOTS else 100 + size,
-        works={name: texts[name] for name in (*kind.file_rules, "tree", "roles", "uses") if name in texts},
+        works={
+            name: texts[name]
+            for name in (*kind.file_rules, "tree", "roles", "uses", "reviews")
+            if name in texts
+        },
     )
 
 

@@ -52,6 +52,7 @@ from languages.refusals import Refusal
 from listings import eligibility, invites, keys, owners, reports, review, rules, template_checks, webhooks
 from listings.forms import WebhookSettings
 from people.choices import set_naming, set_reminder
+from votes import ratings
 from votes.rules import cast_vote, like
 from webhook.attempts import AttemptResult, RetryPolicy, attempt_events
 
@@ -224,6 +225,7 @@ class Story:
                 self._at(*_pushed(listing, day, day_of(self._now_ms)))
         if listing.is_bot and (is_mains or dice.random() < 0.7):
             self._at(since_ms - HOUR_MS // 2, partial(_proven, ref, owner))
+        self._reviews(listing)
         if listing.kind.has("downloads"):
             count = 40 + round(listing.votes_a_day * dice.uniform(60, 200))
             self._ago(1, lambda *_: [DownloadCounted(ref, count)])
@@ -239,6 +241,16 @@ class Story:
                 since_ms + 3 * HOUR_MS,
                 lambda state, at_ms: webhooks.save_webhook(state, ref, form, policy, at_ms, by=owner),
             )
+
+    def _reviews(self, listing: Planned) -> None:
+        """Let users review a listing, the last one some hours ago, and its owner answer."""
+        ref, owner = listing.ref, user_actor(listing.owner.id)
+        deliveries = NewDeliveries(lambda: f"{self._dice.getrandbits(96):024x}", 1_000)
+        for number, (stars, text, *answers) in enumerate(listing.works["reviews"]):
+            user, words = OTHERS[number].id, ratings.Words(stars, text)
+            self._ago(9 + 53 * number, partial(_rated, ref, user, words, deliveries))
+            for each in answers:
+                self._ago(4 + 53 * number, partial(_answered, ref, user, each, owner))
 
     def _key(self, listing: Planned, name: str, at_ms: int) -> None:
         owner, value = user_actor(listing.owner.id), self._digest(f"{listing.ref} {name}")
@@ -459,6 +471,16 @@ def _reported(
 
 def _settled(ref: str, by: Actor, state: State, at_ms: int) -> Sequence[Event]:
     return reports.settle(state.listings[ref], None, at_ms, by=by)
+
+
+def _rated(
+    ref: str, user: str, words: ratings.Words, deliveries: NewDeliveries, state: State, at_ms: int
+) -> Sequence[Event]:
+    return ratings.rate(state, state.listings[ref], user, words, deliveries, now_ms=at_ms, is_member=True)
+
+
+def _answered(ref: str, user: str, text: str, owner: Actor, state: State, at_ms: int) -> Sequence[Event]:
+    return ratings.answer(state, state.listings[ref], user, text, at_ms, by=owner)
 
 
 def _proven(ref: str, owner: Actor, _: State, at_ms: int) -> Sequence[Event]:

@@ -12,7 +12,8 @@ from pages.public.rating_views import rating_thing
 
 Thing = Mapping[str, Any]
 TYPES: Mapping[PlatformObject | None, str] = {"application": "SoftwareApplication", "server": "Organization"}
-"""The types of listings by the object of the chat platform that they stand for. Others are a CreativeWork."""
+"""The types of listings by the object of the chat platform that they stand for. Profiles are
+persons, and others a CreativeWork."""
 _CONTEXT = {"@context": "https://schema.org"}
 
 
@@ -37,7 +38,7 @@ def listing_things(page: PageCall, row: Listing, text: str) -> list[Thing]:
     icon, address = icon_of(page, row), url + path_of(page, row)
     about: dict[str, Any] = {
         **_CONTEXT,
-        "@type": TYPES.get(kind.known_as, "CreativeWork"),
+        "@type": "Person" if kind.is_of_user else TYPES.get(kind.known_as, "CreativeWork"),
         "name": row.profile.name,
         "description": text,
         "url": address,

@@ -237,7 +237,18 @@ def review(one: str) -> tuple[Endpoint, ...]:
 
 
 def votes(one: str) -> tuple[Endpoint, ...]:
-    return Endpoint("POST", f"{one}/votes", voter), Endpoint("POST", f"{one}/votes/check", voters)
+    rating = f"{one}/ratings/{{user}}"
+    return (
+        Endpoint("POST", f"{one}/votes", voter),
+        Endpoint("POST", f"{one}/votes/check", voters),
+        *(Endpoint("PUT", rating + below, stars) for below in ("", "/answer")),
+        *(Endpoint("POST", rating + below, stars) for below in ("/remove", "/reports")),
+    )
+
+
+def stars(dice: Dice) -> Body:
+    """Return the words of a review. Other endpoints of reviews refuse the stars."""
+    return {"stars": dice.randrange(7), "text": "It plays what we ask for. " * dice.randrange(3)}
 
 
 def webhooks(one: str, tested: str) -> tuple[Endpoint, ...]:
