@@ -31,6 +31,7 @@ from core.rows import Listing
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.rules import IN_PROSE, About, Size, matching
 from kinds.registry import KINDS, SAMPLE_REF, id_pattern, kind_of
+from languages.refusals import Refusal
 from listings import owners, review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
@@ -203,7 +204,16 @@ def note_views(row: Listing) -> tuple[NoteView, ...]:
 
 
 async def approve(call: Call, _: Nothing) -> ApprovedListing:
-    """Approve the listing in review, and return it, with a hint if its first push would fail."""
+    """Approve the listing in review, and return it, with a hint if its first push would fail.
+
+    One that comes back after a denial has let go of its unique values: it stays denied if they are taken.
+    """
+    row = listing_of(call.state, call.ref)
+    if row.state == "denied" and call.listing_kind.unique:
+        await call.tools.in_slices(call.tools.unique.survey())
+        call = call.rechecked()
+        if call.tools.unique.lost(listing_of(call.state, call.ref)):
+            raise Refusal("is_denied")
     answer = await _decide(call, Verdict("approved"))
     kind = call.listing_kind
     if not kind.has("stats"):

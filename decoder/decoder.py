@@ -25,8 +25,9 @@ from languages.said import Fault
 
 log = logging.getLogger(__name__)
 
-FILE_SECONDS = 10.0
-"""The longest time for one file, with the start of the process."""
+FILE_SECONDS = 30.0
+"""The longest time for one file, with the start of the process. The time of the processor is bounded, too: a
+machine with other work may take long."""
 IDLE_SECONDS = 120.0
 """A process that has had nothing to do for so long is ended, which frees its memory."""
 END_SECONDS = 1.0

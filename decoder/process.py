@@ -21,18 +21,18 @@ from decoder.sounds import decode_sound, load_sounds
 from forms.file_fields import FileRef
 from languages.said import Fault
 
-GIVES_WAY = 15
-"""Two of these beside a vote check take a fifteenth of its core."""
+GIVES_WAY = 10
+"""Beside a vote check on the same core, it gets a tenth of it."""
 CPU_SECONDS = 5
 """For one file."""
 
 
 def main() -> None:
-    os.nice(GIVES_WAY)  # vote checks go first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to every process
     limit()
     load_pictures()
     load_sounds()
+    os.nice(GIVES_WAY)  # vote checks go first, but the first file does not wait for a start that gives way
     orders = msgspec.msgpack.Decoder(DecodeOrder)
     answers = os.fdopen(os.dup(1), "wb")
     sys.stderr = os.fdopen(os.dup(2), "w")

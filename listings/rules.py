@@ -133,9 +133,16 @@ def decide(
     return events
 
 
+def may_return(listing: Listing) -> bool:
+    """Return true if a moderator may bring a denied listing back as it is: everybody had seen it."""
+    return listing.state == "denied" and kind_of(listing.ref).is_seen_at_once
+
+
 def _refuse(listing: Listing, verdict: Verdict) -> None:
     """Raise Refusal if a listing as it is now does not wait for such a decision."""
     match verdict.decision:
+        case "approved" if may_return(listing):
+            pass
         case "approved" | "denied" if listing.state != "in_review":
             is_late = verdict.decision == "denied" and listing.state == "approved"
             raise Refusal("is_approved") if is_late else not_in_review(listing)

@@ -31,7 +31,7 @@ from languages.texts import Text
 from listings.invites import check_of, fault_of
 from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of
-from listings.rules import change_version, listing_of
+from listings.rules import change_version, listing_of, may_return
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.public.colours import colours_of
 from pages.public.listing import files_shown
@@ -220,7 +220,10 @@ def _refuse_unseen(page: PageCall) -> None:
 
 
 def _guard_approval(page: PageCall) -> None:
-    _refuse_unseen(page)
+    if may_return(page.row):
+        refuse_own(page)
+    else:
+        _refuse_unseen(page)
     if page.call.listing_kind.facts and not is_proven(page.row) and not page.visit.form().text("confirmed"):
         raise Again(errors={"confirmed": UNCONFIRMED}, status=400)
 

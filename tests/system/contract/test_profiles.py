@@ -1,5 +1,6 @@
 """The contract of profiles: a user has one, at a name of their own, and everybody sees it at once."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,24 @@ def test_a_report_brings_it_to_the_moderators_who_hide_it_until_they_have_seen_a
     assert read(gateway, "/profiles/ada_l").status_code == 404
     gateway.done("POST", f"/manage/profiles/{ADA}/approve", {})
     assert read(gateway, "/profiles/ada_l.json").json()["bio"] == "Sorry."
+
+
+def test_a_moderator_brings_a_hidden_one_back_unless_its_name_is_taken(gateway: PeopleGateway) -> None:
+    made(gateway)
+    here = f"/manage/profiles/{ADA}"
+    gateway.done("POST", f"{here}/withdraw", {"reason": "It insults."})
+    assert read(gateway, "/profiles/ada_l").status_code == 404
+    cleo = gateway.person(CLEO)
+    page = cleo.page(f"/review/profiles/{ADA}")
+    (seen,) = {*re.findall('name="seen" value="([0-9]+)"', page)}
+    assert cleo.post(f"/review/profiles/{ADA}/approve", {"seen": seen}).status_code == 303
+    assert read(gateway, "/profiles/ada_l").status_code == 200
+    gateway.done("POST", f"{here}/withdraw", {"reason": "It insults."})
+    assert made(gateway, BEN)["handle"] == "ada_l"
+    assert gateway.operate("POST", f"{here}/approve", {}).status_code == 409
+    gateway.done("PUT", here, {**PROFILE, "owner_id": ADA, "handle": "lovelace"})
+    gateway.done("POST", f"{here}/approve", {})
+    assert read(gateway, "/profiles/lovelace").status_code == 200
 
 
 def test_the_erasure_of_a_user_removes_the_profile(gateway: PeopleGateway) -> None:
