@@ -46,6 +46,7 @@ BYTES = {
     "bots": {"banner": 1 << 20, "screenshots": 1 << 20},
     "servers": {"banner": 1 << 20, "screenshots": 1 << 20},
     "emojis": {"pictures": 256 << 10},
+    "profiles": {"banner": 1 << 20},
 }
 """The most bytes of a clean picture. `test_sounds.py` has those of a sound."""
 ENTRIES = {
