@@ -133,7 +133,7 @@ def _guard(page: PageCall) -> None:
 
 
 async def _add_once(page: PageCall, _: object) -> None:
-    """Add the chosen emojis. A form that is sent again gets the outcome of the first time if that was good."""
+    """Add the chosen emojis. A form that is sent again gets the good outcome of the first time."""
     once = page.visit.form().text("once")[:ONCE_DIGITS] or _new_once(page)
     await page.site.public.added_emojis.get((page.person.id, once), lambda: _add(page))
 
