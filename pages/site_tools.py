@@ -30,10 +30,14 @@ from votes.voted import VotedListings
 from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
 from web.link_preview import LinkPreviews
+from web.made_once import MadeOnce
 from web.markdown import Markdown
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+ADDING = 64
+"""The users who add emojis to servers at a time."""
 
 
 @dataclass(frozen=True)
@@ -149,13 +153,14 @@ class SigningIn:
 
 @dataclass(frozen=True)
 class PublicSite:
-    """The lists of public listings, and the limit of emojis that a user adds to servers."""
+    """The lists of public listings, and the emojis that users add to servers: those of a day, and now."""
 
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
     similar: SimilarListings
     emojis: VisitorLimit
+    adding: MadeOnce[object, None] = field(default_factory=lambda: MadeOnce(0, lambda *_: 1, ADDING, ADDING))
     previews: LinkPreviews = field(default_factory=LinkPreviews)
     downloads: DayVisitors = field(default_factory=DayVisitors)
 

@@ -8,7 +8,8 @@ Invariant: nothing is added to a server unless the platform said, minutes ago, t
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from chatplatform.answers import PlatformServer, server_icon_url
@@ -129,8 +130,15 @@ def _guard(page: PageCall) -> None:
 
 
 async def _add(page: PageCall, _: object) -> None:
-    server_id, added = page.visit.form().text("server"), list[str]()
-    for emoji in _chosen(page):
+    """Add the emojis. A button that is pressed twice adds them once."""
+    server_id, chosen = page.visit.form().text("server"), _chosen(page)
+    pressed = (page.person.id, server_id, page.call.ref, *chosen)
+    await page.site.public.adding.get(pressed, partial(_add_all, page, server_id, chosen))
+
+
+async def _add_all(page: PageCall, server_id: str, chosen: Sequence[NamedEmoji]) -> None:
+    added = list[str]()
+    for emoji in chosen:
         try:
             await _add_one(page, server_id, emoji)
         except PlatformAway as away:

@@ -1,6 +1,7 @@
 """Emojis go to a server of the chat platform through the bot of the site, if its manager wants them there."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -83,6 +84,14 @@ def test_a_manager_chooses_a_server_and_confirms(gateway: PeopleGateway, one: st
     assert (answer.status_code, answer.headers["Location"]) == (303, one)
     assert "your server has the emojis now" in words(ada.page(one))
     assert [each["name"] for each in emojis(gateway)[len(before) :]] == ["single"]
+
+
+def test_a_button_that_is_pressed_twice_adds_once(gateway: PeopleGateway, one: str) -> None:
+    ada = manager(gateway, one)
+    gateway.stand_in.goes_wrong(f"/guilds/{GOOD_SERVER}/emojis", "slow")
+    with ThreadPoolExecutor(2) as presses:  # while the platform is slow, the second one waits for the first
+        answers = [*presses.map(lambda _: add(ada, one, 1), range(2))]
+    assert [each.status_code for each in answers] == [503, 503]
 
 
 def test_a_package_goes_there_with_its_numbers_or_a_part_of_it(gateway: PeopleGateway, package: str) -> None:
