@@ -26,13 +26,15 @@ Code = (
     | Literal["own_quarantine", "owner_may_not_submit", "is_moderator"]
     | Literal["no_such_path", "no_such_listing", "no_such_key", "no_such_webhook", "no_such_delivery"]
     | Literal["no_such_user", "no_such_session", "no_such_quarantine", "no_invitation", "no_extra_owner"]
-    | Literal["no_hand_over", "too_many_waiting"]
-    | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
+    | Literal[
+        "no_hand_over", "owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"
+    ]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
     | Literal[
         "not_public",
         "no_reports",
+        "too_many_waiting",
         "votes_need_approval",
         "voted_too_soon",
         "likes_need_approval",

@@ -24,6 +24,7 @@ from blobs.sealed_blobs import Blob, SealedBlobs, digest_of
 from core.events import VoteCast, VoteCountsMerged
 from core.rows import Delivery
 from core.state import State
+from core.user_rows import UserRow
 from forms.file_fields import FileRef
 from journal.frames import FrameKind
 from journal.journal import SegmentWriter
@@ -234,6 +235,8 @@ def _take(state: State, rows: Iterable[Row], path: Path) -> None:
         if isinstance(row, CountedVotes):
             apply_events(state, [VoteCountsMerged(row.ref, (replace(row.counts, node=""),))])
             continue
+        if isinstance(row, UserRow) and not _USER.fullmatch(row.id):
+            raise ExportCorrupt(f"{path} has a row that is no user ({row.ref}): {_ADVICE}")
         if not isinstance(row, Vote):
             state.load([row])
             continue

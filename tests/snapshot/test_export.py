@@ -111,8 +111,8 @@ def test_texts_stand_in_their_cells_and_all_else_as_json(tmp_path: Path) -> None
     ]
     assert (out / "deliveries.csv").read_bytes().splitlines() == [
         b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts,round_ms,dropped,dropped_ms,"
-        b"owner,owned_ms,kind,reason",
-        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0,null,null",
+        b"owner,owned_ms,kind,reason,stars",
+        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0,null,null,0",
     ]
     with (out / "listings.csv").open(newline="") as file:
         listing = next(csv.DictReader(file))
