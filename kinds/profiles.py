@@ -96,7 +96,7 @@ PROFILES = Kind(
         submit_one=Text("Make your profile"),
     ),
     profile=PersonalProfile,
-    id=OfUser(),
+    id=OfUser(Text("Your profile")),
     review=ReviewPart(at_once=True),
     likes=LikesPart(),
     unique=(("handle",),),
