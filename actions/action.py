@@ -17,8 +17,9 @@ action:
 A function that awaits anything before its commit, such as the chat platform, goes on with
 `call.rechecked()`, and does not await again before it commits: the session may have ended in the meantime.
 
-Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", `{Thing}` "Bot", and `{tally}`
-"votes" or "likes". A row whose path has `{kind}` is one action for each kind that has the part `of`.
+Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", `{Thing}` "Bot", and `{tally}` "votes" or
+"likes". `a {thing}` may become "an emoji". A row whose path has `{kind}` is one action for
+each kind that has the part `of`.
 """
 
 import re
@@ -317,7 +318,12 @@ def _own_type(declared: Any, kind: Kind | None) -> Any:
 def _operation(action: AnyAction, kind: Kind | None) -> Operation:
     named = {}
     if kind is not None:
-        named = {"{kind}": kind.plural, "{thing}": kind.singular, "{Thing}": kind.title}
+        named = {
+            "a {thing}": kind.one,
+            "{kind}": kind.plural,
+            "{thing}": kind.singular,
+            "{Thing}": kind.title,
+        }
         named["{tally}"] = kind.tally or ""
 
     def said(text: str | Mapping[str, str]) -> str:

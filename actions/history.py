@@ -177,8 +177,7 @@ SHOW_HISTORY = Action(
     summary="Show a {thing}'s history",
     about=(
         "The history lists submissions, edits, decisions, vote removals, changes of keys, limits "
-        "and the webhook, and when a server stopped meeting the conditions. It does not name "
-        "erased users."
+        "and the webhook, and when it stopped meeting its conditions. It does not name erased users."
     ),
     outcome="The newest actions on the {thing}.",
     command=Command("{kind} history"),

@@ -30,7 +30,7 @@ from core.actors import user_of
 from core.events import Event, ListingSaved
 from core.rows import InviteCheck, Listing, Review, ServerCheck, TemplateCheck
 from grammars.tags import tag_of
-from kinds.kind import ListingEdit, ListingSubmission
+from kinds.kind import Kind, ListingEdit, ListingSubmission
 from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
@@ -287,26 +287,40 @@ SHOW = Action(
     access=Access("see"),
     route="GET /manage/{kind}/{id}",
     summary="Show a {thing}",
-    about="The answer has everything about the {thing} except its keys, votes and deliveries.",
+    about="The answer has everything about the {thing} but lists, which have calls of their own.",
     outcome={
         kind.plural: "The {thing}, and recent errors of its pushes." if kind.stats else "The {thing}."
         for kind in KINDS
     },
     command=Command("{kind} show"),
 )
+_IS_CHANGE = (
+    "An approved {thing} stays approved; its edit is a `change` until a moderator decides, and "
+    "`review.edits` of the settings says which version everybody sees until then."
+)
+_NEW_OWNER = " A new `owner_id` takes effect at once. To ask the new owner first, offer them the {thing}."
+
+
+def _belongings(kind: Kind) -> str:
+    """Return the names of what is removed with a listing."""
+    webhook = ("webhook", "deliveries") if kind.webhook else ()
+    *others, last = filter(None, ("keys" if kind.keys else None, *webhook, kind.tally or "history"))
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 EDIT = Action(
     name="edit{Thing}",
     run=edit,
     access=Access("edit"),
     route="PUT /manage/{kind}/{id}",
     summary="Edit a {thing}",
-    about=(
-        "Replaces the profile. An approved {thing} stays approved; its edit is a `change` until a "
-        "moderator decides, and `review.edits` of the settings says which version everybody sees "
-        "until then. A denied {thing} goes back to review. Nobody can edit a {thing} whose owner "
-        "is under a quarantine for `submit`. A new `owner_id` takes effect at once. To ask the new "
-        "owner first, offer them the {thing}."
-    ),
+    about={
+        kind.plural: "Replaces the profile. "
+        + (_IS_CHANGE if kind.changes else "Everybody sees it at once.")
+        + " A denied {thing} goes back to review. Nobody can edit a {thing} whose owner is under a "
+        "quarantine for `submit`." + (_NEW_OWNER if kind.hand_over else "")
+        for kind in KINDS
+    },
     outcome="The {thing}.",
     refuses=("owner_quarantined",),
     command=Command("{kind} edit"),
@@ -317,19 +331,12 @@ REMOVE = Action(
     access=Access("remove", fresh=True),
     route="DELETE /manage/{kind}/{id}",
     summary="Remove a {thing}",
-    about={
-        kind.plural: "The {thing} is removed with its "
-        + ("keys, " if kind.keys else "")
-        + "webhook, votes and deliveries."
-        for kind in KINDS
-    },
+    about={kind.plural: f"The {{thing}} is removed with its {_belongings(kind)}." for kind in KINDS},
     outcome="Confirmation that the {thing} is removed.",
     command=Command(
         "{kind} remove",
         loses={
-            kind.plural: "This removes the {thing} {name}, with its "
-            + ("keys, " if kind.keys else "")
-            + "votes, deliveries and webhook."
+            kind.plural: f"This removes the {{thing}} {{name}}, with its {_belongings(kind)}."
             for kind in KINDS
         },
     ),

@@ -19,6 +19,7 @@ from core.rows import ReportReason
 from core.user_rows import Rating, UserRow, user_ref
 from forms.fields import ABOUT_PROSE, Form
 from forms.rules import IN_PROSE, About, Between, Size, matching
+from kinds.registry import KINDS
 from languages.refusals import Refusal
 from listings import reports
 from listings.rules import listing_of
@@ -268,12 +269,17 @@ RATE = Action(
     route=f"PUT {_OF_USER}",
     of="ratings",
     summary="Write or edit a user's review of a {thing}",
-    about=(
-        "A user has one review of a {thing}, and writes it after a vote for it. A member of a server needs "
-        "no vote for it, if the chat platform says so. Owners do not review their own {thing}. If moderators "
-        "have removed the review, the user cannot write another one. A user under a quarantine for `vote` "
-        "is refused, with the reason."
-    ),
+    about={
+        kind.plural: "A user has one review of a {thing}, and writes it after a vote for it."
+        + (
+            " A member of the server needs no vote, if the chat platform says so."
+            if kind.known_as == "server"
+            else ""
+        )
+        + " Owners cannot review their own {thing}. If moderators have removed the review, the user cannot "
+        "write another one. A user under a quarantine for `vote` is refused, with the reason."
+        for kind in KINDS
+    },
     outcome="The review.",
     refuses=(
         *("quarantined", "ratings_need_approval", "rates_own", "has_not_voted", "rating_was_removed"),

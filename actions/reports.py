@@ -28,7 +28,7 @@ from core.audit_log import REPORTS_KEPT
 from core.rows import Listing, ReportReason
 from forms.fields import Form, Snowflake
 from forms.rules import IN_TEXT, About, Size, matching
-from kinds.registry import SAMPLE_REF, kind_of
+from kinds.registry import KINDS, SAMPLE_REF, kind_of
 from languages.texts import Text
 from listings import reports
 from listings.rules import listing_of
@@ -196,11 +196,13 @@ REPORT = Action(
     route="POST /manage/{kind}/{id}/reports",
     of="review",
     summary="Report a {thing} to the moderators",
-    about=(
-        "The report replaces an open one of the same user. An invite of the {thing} is checked again. The "
-        "owner never sees a report. A user "
-        "under a quarantine for `report` is refused, with the reason."
-    ),
+    about={
+        kind.plural: "The report replaces an open one of the same user."
+        + (" An invite of the {thing} is checked again." if kind.invites else "")
+        + " The owner never sees a report. A user under a quarantine for `report` is refused, with the "
+        "reason."
+        for kind in KINDS
+    },
     outcome="Confirmation that the moderators have the report.",
     refuses=("quarantined", "not_public"),
     status=201,

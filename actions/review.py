@@ -332,7 +332,8 @@ APPROVE = Action(
     of="review",
     summary="Approve a {thing} in review",
     about={
-        kind.plural: "It becomes public: users can vote for it"
+        kind.plural: "It becomes public"
+        + (": users can vote for it" if kind.votes is not None else "")
         + (", and it can have API keys." if kind.keys is not None else ".")
         for kind in KINDS
     },
@@ -364,7 +365,9 @@ WITHDRAW = Action(
     of="review",
     summary="Withdraw the approval of a {thing}",
     about={
-        kind.plural: "It is no longer public, and nobody can vote for it, until it is approved again."
+        kind.plural: "It is no longer public"
+        + (", and nobody can vote for it," if kind.votes is not None else "")
+        + " until it is approved again."
         + (" Its API keys are refused until then." if kind.keys is not None else "")
         + " Its owner sees the reason, and can edit the {thing} to send it to review again."
         for kind in KINDS

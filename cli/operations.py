@@ -56,7 +56,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
     *(
         _page(
             *(f"{kind} inspect", f"show{kind.title}Whole", f"listings/{kind}/{{id}}"),
-            f"Show everything about a {kind.singular}",
+            f"Show everything about {kind.one}",
         )
         for kind in KINDS
     ),

@@ -73,7 +73,6 @@ def _as_asked(shown: Any) -> Any:
 
 
 def _writing(kind: Kind, verb: str) -> click.Command:
-    thing = kind.singular
 
     @pass_caller
     def run(
@@ -98,7 +97,7 @@ def _writing(kind: Kind, verb: str) -> click.Command:
         before = {name: _as_asked(newest[name]) for name in ("owner_id", *kind.fields)}
         caller.show(caller.call(f"edit{kind.title}", {**before, **body}, id=id))
 
-    what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
+    what = f"Submit {kind.one}." if verb == "submit" else f"Edit {kind.one}."
     more = (
         ""
         if verb == "submit"

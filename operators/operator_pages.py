@@ -145,7 +145,7 @@ def _listing_page(kind: Kind) -> DebugOperation[Any]:
         name=f"show{kind.title}Whole",
         view=INSIDES[kind.plural],
         show=lambda parts, request: listing_inside(parts, kind, request.params[0]),
-        summary=f"Show everything about a {kind.singular}",
+        summary=f"Show everything about {kind.one}",
         about=f"{shown} and its newest votes.",
         outcome=f"The {kind.singular}.",
         refuses=("no_such_listing",),

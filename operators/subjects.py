@@ -175,7 +175,7 @@ def _inside_of(kind: Kind) -> type[Any]:
     """Return the view of everything about a listing of a kind."""
     return view_of(
         f"{kind.title}Inside",
-        f"All about a {kind.singular}, with its newest votes.",
+        f"All about {kind.one}, with its newest votes.",
         Success,
         view_of("Shown", "", listing=VIEWS[kind.plural].listing),
         *((_Keys,) if kind.keys is not None else ()),

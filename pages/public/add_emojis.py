@@ -37,7 +37,7 @@ from web.form_posts import FormPost
 ADDED = Policy(50, 86_400)
 """The emojis that a user may add in a day."""
 ONCE_DIGITS = 32
-"""The digits of the number by which a form that is sent again is known."""
+"""The length of the number in a form, which tells that it is sent again."""
 CREATE_EXPRESSIONS = 1 << 43
 """The permission that the bot needs, among those of the platform."""
 NO_PICTURE = Text("Choose at least one emoji.")
@@ -133,7 +133,7 @@ def _guard(page: PageCall) -> None:
 
 
 async def _add_once(page: PageCall, _: object) -> None:
-    """Add the chosen emojis. A form that is sent again gets the good outcome of the first time."""
+    """Add the chosen emojis. If that succeeded, the same form changes nothing when it is sent again."""
     once = page.visit.form().text("once")[:ONCE_DIGITS] or _new_once(page)
     await page.site.public.added_emojis.get((page.person.id, once), lambda: _add(page))
 
