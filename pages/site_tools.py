@@ -30,6 +30,7 @@ from votes.voted import VotedListings
 from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
 from web.link_preview import LinkPreviews
+from web.made_once import MadeOnce
 from web.markdown import Markdown
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ class SigningIn:
 
 @dataclass(frozen=True)
 class PublicSite:
-    """The lists of public listings, and the limit of emojis that a user adds to servers."""
+    """The lists of public listings, the limit of emojis that a user adds to servers, and the names of those
+    that were added, by the user and the form that was sent."""
 
     catalogue: Catalogue
     keeper: ListKeeper
@@ -158,6 +160,9 @@ class PublicSite:
     emojis: VisitorLimit
     previews: LinkPreviews = field(default_factory=LinkPreviews)
     downloads: DayVisitors = field(default_factory=DayVisitors)
+    added_emojis: MadeOnce[tuple[str, str], Sequence[str]] = field(
+        default_factory=lambda: MadeOnce(1_000, lambda *_: 1, at_once=50)
+    )
 
 
 @dataclass(frozen=True)
