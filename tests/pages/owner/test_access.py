@@ -1,6 +1,6 @@
 """Pages of a listing for its owners: a stranger does not learn of it, and a refused form is drawn alone.
 
-Who may open them is in tests/pages/test_every_page.py.
+Their access by right is in tests/pages/test_every_page.py.
 """
 
 import pytest
