@@ -4,12 +4,14 @@ The tree is a file of the listing. Invariant: it is bounded, whatever the platfo
 it has only the number of channels and roles.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from chatplatform.answers import VIEW_CHANNEL, bits_of, count_of, fields_of, snowflake_of, text_of
+from forms.file_fields import Decoded, FileRef
 
 MOST_CHANNELS, MOST_ROLES = 500, 250
 """The channels, categories included, and the roles of a tree. The platform allows no more."""
@@ -62,6 +64,12 @@ class TemplateTree(msgspec.Struct, frozen=True):
     def role_count(self) -> int:
         return len(self.roles) + self.more_roles
 
+    @property
+    def file(self) -> Decoded:
+        """The file of a listing that has the tree. `unpacked` reads it."""
+        content = msgspec.msgpack.encode(self)
+        return Decoded(content, FileRef(hashlib.sha256(content).hexdigest(), MEDIA_TYPE, len(content)))
+
 
 class PlatformTemplate(msgspec.Struct, frozen=True):
     """A template. A fact that the platform does not state is None."""
@@ -85,16 +93,8 @@ def read_template(answer: object, asked: str) -> PlatformTemplate | None:
     )
 
 
-def packed(tree: TemplateTree) -> bytes:
-    """Return the content of the file with a tree."""
-    return msgspec.msgpack.encode(tree)
-
-
-def unpacked(content: bytes) -> TemplateTree:
-    return _decode(content)
-
-
-_decode = msgspec.msgpack.Decoder(TemplateTree).decode
+unpacked = msgspec.msgpack.Decoder(TemplateTree).decode
+"""Return the tree in the content of its file. Raises MsgspecError."""
 
 
 def _tree(server: Mapping[str, Any]) -> TemplateTree | None:

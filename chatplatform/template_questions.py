@@ -3,12 +3,10 @@
 Invariant: a template without an answer is unknown, and never taken for one that is gone.
 """
 
-import hashlib
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from chatplatform.platform_client import ChatPlatform, PlatformAway
-from chatplatform.template_answers import MEDIA_TYPE, TemplateTree, packed
 from core.clock import Clock
 from core.rows import TemplateCheck
 from forms.file_fields import FileRef
@@ -48,20 +46,11 @@ class ServerTemplates:
     async def look(self, code: str) -> TemplateTold:
         """Return the platform's answer. Raises PlatformAway, and Unavailable."""
         found = await self._platform.template(code)
+        now_ms = self._clock.now_ms()
         if found is None:
-            return TemplateTold(TemplateCheck(self._clock.now_ms(), "gone"))
-        check = TemplateCheck(self._clock.now_ms(), uses=found.uses)
-        if found.tree is not None:
-            check = TemplateCheck(
-                check.at_ms,
-                uses=found.uses,
-                channels=found.tree.channels,
-                roles=found.tree.role_count,
-                tree=await self._kept(found.tree),
-            )
+            return TemplateTold(TemplateCheck(now_ms, "gone"))
+        if (tree := found.tree) is None:
+            return TemplateTold(TemplateCheck(now_ms, uses=found.uses), found.creator_id)
+        file = await self._keep(*tree.file, None)
+        check = TemplateCheck(now_ms, None, found.uses, tree.channels, tree.role_count, file)
         return TemplateTold(check, found.creator_id)
-
-    async def _kept(self, tree: TemplateTree) -> FileRef:
-        content = packed(tree)
-        facts = FileRef(hashlib.sha256(content).hexdigest(), MEDIA_TYPE, len(content))
-        return await self._keep(content, facts, None)

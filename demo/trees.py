@@ -1,14 +1,13 @@
 """The templates of the demo: what the chat platform says of each, and the files with their trees."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatplatform.answers import VIEW_CHANNEL
-from chatplatform.template_answers import MEDIA_TYPE, TemplateTree, packed, read_template
+from chatplatform.template_answers import TemplateTree, read_template
 from core.rows import TemplateCheck
 from demo.plan import Planned
-from forms.file_fields import Decoded, FileRef
+from forms.file_fields import Decoded
 
 CHANNEL_TYPES = {"voice": 2, "news": 5, "stage": 13, "forum": 15}
 CATEGORY = 4
@@ -36,8 +35,7 @@ def template_check(listing: Planned, at_ms: int) -> TemplateCheck:
 
 def tree_file(listing: Planned) -> Decoded:
     """Return the file with the tree."""
-    content = packed(_tree(listing))
-    return Decoded(content, FileRef(hashlib.sha256(content).hexdigest(), MEDIA_TYPE, len(content)))
+    return _tree(listing).file
 
 
 def _tree(listing: Planned) -> TemplateTree:

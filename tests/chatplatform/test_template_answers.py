@@ -10,7 +10,6 @@ from chatplatform.template_answers import (
     MOST_ROLES,
     PlatformTemplate,
     TemplateTree,
-    packed,
     read_template,
     unpacked,
 )
@@ -110,8 +109,8 @@ def test_a_tree_of_the_longest_names_is_a_small_file() -> None:
         tuple({"id": number, "name": wide} for number in range(2_000)),
     )
     assert {len(each.name) for each in tree.roles} == {MOST_NAME}
-    assert len(packed(tree)) < LONGEST_FILE
-    assert unpacked(packed(tree)) == tree
+    assert len(tree.file.content) < LONGEST_FILE
+    assert unpacked(tree.file.content) == tree
 
 
 @pytest.mark.parametrize(

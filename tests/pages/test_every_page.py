@@ -109,6 +109,7 @@ def test_who_is_not_signed_in_is_sent_to_sign_in(visitors: dict[Visitor, PageVis
     for who in OUTSIDE:
         answer = visitors[who].request(row.method, address(row), data={} if row.method == "POST" else None)
         assert answer.status_code == stranger_status(row.path), who
+        assert answer.headers["X-Robots-Tag"] == "noindex", who
         if answer.status_code == 303:
             assert answer.headers["Location"].startswith("/signin"), who
         else:
@@ -122,7 +123,9 @@ def test_a_listing_s_page_is_for_those_with_the_right(
 ) -> None:
     if row.method == "POST" and needed(row) in MAY[who]:
         return  # what it does is tested beside the page
-    status = asked(visitors[who], row)
+    answer = visitors[who].request(row.method, address(row), data={} if row.method == "POST" else None)
+    status = answer.status_code
+    assert answer.headers["X-Robots-Tag"] == "noindex"
     if "see" not in MAY[who] or (who == "extra owner" and not row.path.startswith("/bots/")):
         assert status == 404
     elif needed(row) not in MAY[who]:
