@@ -7,6 +7,7 @@ from gateway.parts import Parts
 from handlers.slices import in_slices
 from metrics.collectors import Bounds, Collectors, Scraping, Sources
 from operators.gateway_parts import GatewayParts
+from votes.numbers import USES
 from watchers.concerns import ConcernSources, all_concerns
 from watchers.security_log import SecurityBounds
 
@@ -59,11 +60,14 @@ def _concerns(parts: Parts) -> ConcernSources:
 
 def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources:
     runtime, store, delivery, measured = parts.runtime, parts.store, parts.delivery, parts.measured
-    settings = runtime.settings
+    settings, tools = runtime.settings, parts.api.managed
     return Sources(
         clock=runtime.clock,
         ledger=store.ledger,
-        kinds=[*map(str, parts.api.managed.kinds)],
+        kinds=[*map(str, tools.kinds)],
+        uses=[
+            (str(kind), use) for kind in tools.kinds for use, part in USES.items() if tools.offers(kind, part)
+        ],
         traffic=measured.traffic,
         limits=parts.api.public.limits,
         votes=measured.votes,

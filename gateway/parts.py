@@ -16,7 +16,7 @@ from operators.recent_errors import RecentErrors
 from serving.application import RunningRequests
 from serving.timeline import Gauges, LoopLag, Timeline, resident_bytes
 from serving.traffic import Traffic
-from votes.numbers import VoteTally
+from votes.numbers import UseTally
 from votes.queries import Searches
 from watchers.failing_endpoints import FailingEndpoints
 from webhook.attempt_tally import AttemptTally, MessageTally
@@ -32,7 +32,7 @@ class Instruments:
     running: RunningRequests
     traffic: Traffic
     lag: LoopLag
-    votes: VoteTally
+    votes: UseTally
     attempts: AttemptTally
     messages: MessageTally
     failing: FailingEndpoints
@@ -44,7 +44,7 @@ class Instruments:
 
 
 def instruments(runtime: Runtime, store: Store, errors: RecentErrors) -> Instruments:
-    clock, ledger, votes = runtime.clock, store.ledger, VoteTally()
+    clock, ledger, votes = runtime.clock, store.ledger, UseTally()
     traffic, lag = Traffic([*(route.name for route in ALL_ROUTES), PAGE]), LoopLag(clock)
     memory = runtime.observers.calling("memory", resident_bytes)
     gauges = Gauges(

@@ -14,7 +14,7 @@ observer (`serving/observers.py`):
    and `Identity` are beside it, because a copy or a new epoch concerns the same records.
 6. `Ownership` remembers who owns listings, `BlobNames` which files they name, and `UniqueValues` which
    values are taken; `LostValues` hears of merges behind it. `FailingEndpoints`, `JournalTail`, the security
-   log, `VoteTally`, `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex`
+   log, `UseTally`, `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex`
    are: they only remember, tell or count what pages and the operator may ask for.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
@@ -58,7 +58,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         *([api.lost_values.on_record] if fleet else []),
         observing("journal_tail", measured.tail.on_record),
         observing("security_log", security_log.on_record),
-        observing("vote_tally", measured.votes.on_record),
+        observing("use_tally", measured.votes.on_record),
         observing("attempt_tally", measured.attempts.on_record),
         *([observing("message_tally", measured.messages.on_record)] if delivery.has_messages else []),
         *([counts.on_record] if counts else []),

@@ -123,8 +123,13 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class OfUser:
-    """The id of the user who owns the listing: each user has one at most."""
+    """The id of the user who owns the listing: each user has one at most.
 
+    Args:
+        yours: the link of a user to the listing that is theirs.
+    """
+
+    yours: Text
     type: Any = Snowflake
     sample: str = "223456789012345678"
 

@@ -1,4 +1,4 @@
-"""Profiles: what users say of themselves. A user has one, at a name of their own."""
+"""Profiles: pages of users about themselves. A user has one, at a name of their own."""
 
 from typing import Annotated
 
@@ -96,7 +96,7 @@ PROFILES = Kind(
         submit_one=Text("Make your profile"),
     ),
     profile=PersonalProfile,
-    id=OfUser(),
+    id=OfUser(Text("Your profile")),
     review=ReviewPart(at_once=True),
     likes=LikesPart(),
     unique=(("handle",),),

@@ -29,7 +29,7 @@ from serving.timeline import LoopLag
 from serving.traffic import REFUSED, Look, Series, Traffic
 from snapshot.snapshotter import Snapshotter
 from storage.disk import DiskSpace
-from votes.numbers import VoteTally
+from votes.numbers import UseTally
 from watchers.concerns import TOPICS, Concern
 from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.outbox import Outbox
@@ -59,6 +59,7 @@ class Sources:
 
     Args:
         kinds: the names of the kinds of listings that it offers.
+        uses: what users may do with listings, by the names of the kinds.
         messages: counts direct messages; None where none are sent.
         mails: counts mails; None where none are sent.
         readiness: returns the reason why the gateway is not ready; None if it is.
@@ -69,9 +70,10 @@ class Sources:
     clock: Clock
     ledger: Ledger
     kinds: Collection[str]
+    uses: Collection[tuple[str, str]]
     traffic: Traffic
     limits: PublicLimits
-    votes: VoteTally
+    votes: UseTally
     journal: Journal
     snapshotter: Snapshotter
     blobs: Blobs
@@ -193,9 +195,16 @@ class Collectors:
         state, votes = self._sources.ledger.state, self._sources.votes
         yield counter(
             "votes_cast",
-            "Votes that were cast at this gateway, or at another node and merged here one by one.",
+            "Votes and likes that were given at this gateway, or at another node and merged here one by one.",
             {("here",): votes.here, ("elsewhere",): votes.elsewhere},
             ("place",),
+        )
+        yield counter(
+            "listing_uses",
+            "Votes, likes, downloads and reviews of users at this gateway, by the kind of the listing. A "
+            "visitor's downloads of a listing count once a day.",
+            {use: votes.uses[use] for use in self._sources.uses},
+            ("kind", "use"),
         )
         yield gauge("votes", "Users' votes that are known, one for each user and listing.", len(state.votes))
         listings = {  # at a start they are still being counted

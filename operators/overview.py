@@ -65,6 +65,14 @@ class LimiterCounts(View):
     failing_addresses: Count
 
 
+class UseCount(View):
+    """Votes, likes, downloads or reviews of users here since the start, by the kind of the listing."""
+
+    kind: Annotated[str, example("bots")]
+    use: Annotated[str, Meta(description="`votes`, `likes`, `downloads` or `reviews`."), example("votes")]
+    count: Count
+
+
 class FilesNow(View):
     """Files of listings, and uploads since the start."""
 
@@ -247,6 +255,7 @@ class Overview(Success):
     replication: Annotated[
         FleetNodeView | None, Meta(description="This node of the fleet; null outside a fleet.")
     ]
+    uses: tuple[UseCount, ...]
     files: FilesNow
     connections: Connections
     memory: Memory
@@ -301,6 +310,9 @@ def overview(parts: GatewayParts) -> Overview:
         ),
         webhook_proxy_down=parts.numbers.outbox.stopped,
         replication=_node(numbers.fleet()),
+        uses=tuple(
+            UseCount(kind=kind, use=use, count=numbers.votes.uses[kind, use]) for kind, use in numbers.uses
+        ),
         files=FilesNow(
             count=numbers.blobs.count,
             bytes=numbers.blobs.bytes,

@@ -36,9 +36,6 @@ from web.markdown import Markdown
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-ADDING = 64
-"""The users who add emojis to servers at a time."""
-
 
 @dataclass(frozen=True)
 class OwnerTexts:
@@ -153,16 +150,19 @@ class SigningIn:
 
 @dataclass(frozen=True)
 class PublicSite:
-    """The lists of public listings, and the emojis that users add to servers: those of a day, and now."""
+    """The lists of public listings, the limit of emojis that a user adds to servers, and the names of those
+    that were added, by the user and the form that was sent."""
 
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
     similar: SimilarListings
     emojis: VisitorLimit
-    adding: MadeOnce[object, None] = field(default_factory=lambda: MadeOnce(0, lambda *_: 1, ADDING, ADDING))
     previews: LinkPreviews = field(default_factory=LinkPreviews)
     downloads: DayVisitors = field(default_factory=DayVisitors)
+    added_emojis: MadeOnce[tuple[str, str], Sequence[str]] = field(
+        default_factory=lambda: MadeOnce(1_000, lambda *_: 1, at_once=50)
+    )
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,25 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from core.clock import day_of, month_of
-from core.events import Event, VoteCast
+from core.events import DownloadCounted, Event, RatingSet, VoteCast
 from core.state import State
 from core.user_rows import user_ref
 from core.vote_table import leaves_of
+from kinds.kind import PartName
+from kinds.registry import kind_of
+
+USES: Mapping[str, PartName] = {
+    "votes": "votes",
+    "likes": "likes",
+    "downloads": "downloads",
+    "reviews": "ratings",
+}
+"""The counted acts of users on listings, and the part of the kinds that have each."""
 
 
-class VoteTally:
-    """Votes by where they were cast: here, or at another node of the fleet.
+class UseTally:
+    """Votes and likes by where they were given: here, or at another node of the fleet. `uses` counts what
+    users did here, by kind and use.
 
     Votes that come in a copy, as whole leaves, are not counted: nobody cast them just now.
     """
@@ -26,6 +37,7 @@ class VoteTally:
     def __init__(self) -> None:
         self.here = 0
         self.elsewhere = 0
+        self.uses = Counter[tuple[str, str]]()
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
@@ -35,6 +47,14 @@ class VoteTally:
                     self.elsewhere += 1
                 else:
                     self.here += 1
+                    self._count(event.ref, kind_of(event.ref).tally or "votes")
+            elif type(event) is DownloadCounted:
+                self._count(event.ref, "downloads")
+            elif type(event) is RatingSet and event.rating.stars and not event.rating.edited_ms:
+                self._count(event.rating.listing, "reviews")
+
+    def _count(self, ref: str, use: str) -> None:
+        self.uses[kind_of(ref).plural, use] += 1
 
 
 DAYS = 90

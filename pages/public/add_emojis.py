@@ -1,15 +1,15 @@
 """The page on which a user adds emojis to a server, through the bot of this site.
 
-    GET -> the servers that the user may manage -> GET ?server= -> the question -> POST -> it is there
+    GET -> the servers that the user may manage -> GET ?server= -> the question -> POST -> the server has it
 
 The list of servers comes with a sign-in (`pages/platform_facts.py`). Without a bot there is no such page.
 
-Invariant: nothing is added to a server unless the platform said, minutes ago, that the user manages it.
+Invariants: nothing is added to a server unless the platform said, minutes ago, that the user manages it. A
+form adds its emojis once, however often its button is pressed.
 """
 
 import base64
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from chatplatform.answers import PlatformServer, server_icon_url
@@ -36,6 +36,8 @@ from web.form_posts import FormPost
 
 ADDED = Policy(50, 86_400)
 """The emojis that a user may add in a day."""
+ONCE_DIGITS = 32
+"""The digits of the number by which a form that is sent again is known."""
 CREATE_EXPRESSIONS = 1 << 43
 """The permission that the bot needs, among those of the platform."""
 NO_PICTURE = Text("Choose at least one emoji.")
@@ -83,6 +85,7 @@ def show(page: PageCall) -> Shown[None]:
         "icon_url": server_icon_url(cdn_url, server) if server is not None else None,
         "managed": [(each, server_icon_url(cdn_url, each)) for each in managed],
         "bot_link": submissions.checking.bot_link(wanted, CREATE_EXPRESSIONS) if server is not None else None,
+        "once": _new_once(page),
         "choices": _emojis(row),
         "chosen": page.typed("pictures", None),
         "added": page.refused.found.get("added", ()),
@@ -129,16 +132,19 @@ def _guard(page: PageCall) -> None:
         raise Again(errors={"": NO_PICTURE}, status=400)
 
 
-async def _add(page: PageCall, _: object) -> None:
-    """Add the emojis. A button that is pressed twice adds them once."""
-    server_id, chosen = page.visit.form().text("server"), _chosen(page)
-    pressed = (page.person.id, server_id, page.call.ref, *chosen)
-    await page.site.public.adding.get(pressed, partial(_add_all, page, server_id, chosen))
+async def _add_once(page: PageCall, _: object) -> None:
+    """Add the chosen emojis. A form that is sent again gets the good outcome of the first time."""
+    once = page.visit.form().text("once")[:ONCE_DIGITS] or _new_once(page)
+    await page.site.public.added_emojis.get((page.person.id, once), lambda: _add(page))
 
 
-async def _add_all(page: PageCall, server_id: str, chosen: Sequence[NamedEmoji]) -> None:
-    added = list[str]()
-    for emoji in chosen:
+def _new_once(page: PageCall) -> str:
+    return page.call.tools.random(ONCE_DIGITS // 2).hex()
+
+
+async def _add(page: PageCall) -> Sequence[str]:
+    server_id, added = page.visit.form().text("server"), list[str]()
+    for emoji in _chosen(page):
         try:
             await _add_one(page, server_id, emoji)
         except PlatformAway as away:
@@ -146,6 +152,7 @@ async def _add_all(page: PageCall, server_id: str, chosen: Sequence[NamedEmoji])
         except TooManyRequests as refused:
             raise Again(errors={"": TODAY}, status=429, found={"added": added}) from refused
         added.append(emoji.name)
+    return added
 
 
 async def _add_one(page: PageCall, server_id: str, emoji: NamedEmoji) -> None:
@@ -183,7 +190,7 @@ ADD_EMOJIS = Page[None](
         Post(
             guard=_guard,
             reads=_read,
-            run=_add,
+            run=_add_once,
             then=lambda page, _: done(f"/{page.call.ref}", "emojis-added"),
         ),
     ),

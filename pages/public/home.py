@@ -87,6 +87,17 @@ def _top_categories(page: PageCall, kind: Kind) -> list[tuple[str, Text, str]]:
     return [(name, kind.categories[name], Wanted(kind, category=name).address()) for name in best]
 
 
+def show_choice(page: PageCall) -> Shown[None]:
+    """Show what a visitor may add. A user who has the only listing that is allowed goes to it."""
+    user, listings = page.visit.visitor, page.call.state.listings
+    owned = [
+        kind
+        for kind in page.call.tools.kinds
+        if user is not None and kind.is_of_user and kind.ref(user.id) in listings
+    ]
+    return Shown(None, Text("Add yours"), {"owned": owned})
+
+
 def to_any(page: PageCall) -> Reply:
     """Redirect to a random listing of the kind, or to the list if there is none."""
     kind = page.call.listing_kind
@@ -97,5 +108,6 @@ def to_any(page: PageCall) -> Reply:
 
 HOME: tuple[AnyPage, ...] = (
     Page(path="/", template="home", visitors="anyone", show=show_home),
+    Page(path="/add", template="add", visitors="anyone", show=show_choice, has_json=False),
     Page(path="/{kind}/random", visitors="anyone", show=to_any, has_json=False),
 )

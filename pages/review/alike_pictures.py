@@ -1,4 +1,4 @@
-"""Listed pictures that look like those of a listing in review.
+"""Pictures that look like those of a listing in review: listed ones, and others of its own.
 
 Two pictures are alike if few bits of their perceptual hashes differ. Nothing is refused for it: a moderator
 looks at both.
@@ -23,6 +23,16 @@ class AlikePicture(NamedTuple):
     ref: str
     name: str
     file: FileRef
+
+
+def twins_in(files: Sequence[FileRef]) -> Sequence[FileRef]:
+    """Return the pictures that are like another one among them."""
+    looks = [int(each.look, 16) for each in files]
+    return [
+        file
+        for file, look in zip(files, looks, strict=True)
+        if sum((look ^ other).bit_count() <= MOST_BITS for other in looks) > 1
+    ]
 
 
 async def alike_to(page: PageCall, row: Listing) -> Sequence[AlikePicture]:

@@ -38,7 +38,7 @@ from pages.public.listing import files_shown
 from pages.public.lists import icon_of, pictures_of
 from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
-from pages.review.alike_pictures import alike_to
+from pages.review.alike_pictures import alike_to, twins_in
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
 from pages.shared_texts import CONDITIONS, done
@@ -112,6 +112,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "changed_files": _files(row),
         "pictures": pictures,
         "alike": await alike_to(page, row),
+        "twins": twins_in(pictures),
         "icon_url": icon_of(page, row, row.latest),
         "report_reasons": REASON_NAMES,
         "row": row,
@@ -172,7 +173,7 @@ def _here(page: PageCall) -> str:
 
 def _reasons(page: PageCall) -> Sequence[PresetReason]:
     """Return the reasons for which a listing of this kind may be denied."""
-    kinds = {page.call.listing_kind.plural, "both"}
+    kinds = {page.call.listing_kind.plural, "all"}
     return [each for each in page.site.reasons if each.kind in kinds]
 
 

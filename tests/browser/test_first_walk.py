@@ -28,7 +28,7 @@ def test_a_bot_is_submitted_approved_and_has_a_key(browser: Browser, tmp_path: P
     ):
         ada.expected.add(404)  # the icon of the stand-in
         page = ada.see("/")
-        page.get_by_role("button", name=named("Add yours")).click()
+        page.get_by_role("link", name=named("Add yours")).locator("visible=true").click()
         page.get_by_role("link", name=named("Submit a bot")).locator("visible=true").click()
         page.get_by_role("button", name="Continue to").click()
         page.get_by_label("Ada, who owns bots").check()

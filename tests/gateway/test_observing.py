@@ -39,7 +39,7 @@ OBSERVERS = {
     "supervisor": "serving.supervisor.Supervisor.run",
     "suspension_log": "webhook.suspension_log.SuspensionLog.on_record",
     "timeline": "serving.timeline.Timeline.step",
-    "vote_tally": "votes.numbers.VoteTally.on_record",
+    "use_tally": "votes.numbers.UseTally.on_record",
 }
 """Each observer, and where it has a bug in these tests."""
 

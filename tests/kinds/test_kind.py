@@ -14,6 +14,7 @@ from kinds.registry import KINDS
 from kinds.servers import SERVERS, ServerProfile
 from languages.refusals import Invalid
 from languages.said import Fault
+from languages.texts import Text
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, without
 
 BOT = BotProfile("A", "short", "long", ("Music", "Utility"))
@@ -42,7 +43,7 @@ THINGS = partial(Kind, plural="things", singular="thing", nouns=BOTS.nouns, prof
     [
         (Given(), f"things/{BOT_BODY['id']}"),
         (Made(6), "things/0a0a0a0a0a0a"),
-        (OfUser(), f"things/{BOT_BODY['owner_id']}"),
+        (OfUser(Text("Yours")), f"things/{BOT_BODY['owner_id']}"),
     ],
     ids=["given", "made", "of the user"],
 )

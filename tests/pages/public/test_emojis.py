@@ -1,6 +1,7 @@
 """Emojis on pages: their pictures, downloads that count a visitor once a day, and the look of a moderator."""
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -152,11 +153,24 @@ def test_a_moderator_sees_the_pictures_on_both_grounds_and_listed_ones_that_are_
     assert page.count('" data-look="light"><ul') == page.count('" data-look="dark"><ul') == 1
     assert f'href="{listed}"' in page
     assert "the_first" in words(page)
+    assert "Listed pictures look like it" in words(page)
+    assert "look like each other" not in words(page)
+
+
+def test_a_moderator_sees_which_pictures_of_a_package_look_like_each_other(
+    gateway: PeopleGateway, cleo: Person
+) -> None:
+    others = unlike(gateway), uploaded(gateway, photo("nothing"))
+    package = submitted(gateway, *others, digest(gateway, 52), digest(gateway, 53), name="twins")
+    page = cleo.page(f"/review{package.removeprefix('/manage')}")
+    twins = page.partition("Pictures in it look like each other")[2].partition("</li>")[0]
+    assert re.findall('alt="Picture ([0-9])"', twins) == ["3", "4"]
 
 
 def test_a_picture_unlike_all_others_has_none_that_is_alike(gateway: PeopleGateway, cleo: Person) -> None:
     other = submitted(gateway, unlike(gateway), name="of_its_own")
-    assert "No listed picture is alike." in words(cleo.page(f"/review{other.removeprefix('/manage')}"))
+    page = words(cleo.page(f"/review{other.removeprefix('/manage')}"))
+    assert "Nothing listed looks like it No listed picture is alike." in page
 
 
 @pytest.mark.parametrize("change", ["half the size", "JPEG colours", "a WebP", "a GIF", "one pixel"])

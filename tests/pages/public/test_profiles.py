@@ -2,6 +2,7 @@
 
 import pytest
 
+from kinds.registry import KINDS
 from tests.support.gateways import BOT, BOT_SUBMISSION, eventually
 from tests.support.media_files import picture
 from tests.support.page_visitor import words
@@ -52,6 +53,19 @@ def test_a_user_makes_it_and_the_account_menu_leads_there(gateway: PeopleGateway
     assert ada.post(f"/profiles/{ADA}/manage/profile", changed).status_code == 303
     kept = gateway.done("GET", f"/manage/profiles/{ADA}")
     assert (kept["bio"], kept["unlisted"], kept["links"]) == ("I rest.", True, FORM["links"].split("\n"))
+
+
+def test_what_may_be_added_is_one_page_and_a_second_profile_is_not_offered(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    stranger = gateway.person(None).page("/add")
+    assert all(f'href="/signin?to=/{kind}/new"' in stranger for kind in KINDS)
+    assert "Make your profile" in words(ada.page("/add"))
+    made(ada)
+    offered = words(ada.page("/add"))
+    assert "Make your profile" not in offered
+    assert "Your profile" in offered
+    assert 'href="/add"' in ada.page("/me")
 
 
 def test_its_page_is_at_its_name_and_the_id_leads_there(gateway: PeopleGateway, ada: Person) -> None:

@@ -33,6 +33,6 @@ CARDS = Kind(
         submit_one=Text("Make a card"),
     ),
     profile=CardProfile,
-    id=OfUser(),
+    id=OfUser(Text("Your card")),
     keys=KeysPart(),
 )

@@ -157,6 +157,8 @@ def test_votes_listings_and_the_journal_have_metrics(gateway: ThreadGateway, key
     told = scraped(gateway)
     head = gateway.gateway.ledger.head
     assert (told.value("votes"), told.value("votes_cast_total", place="here")) == (2, 2)
+    assert told.value("listing_uses_total", kind="bots", use="votes") == 2
+    assert told.value("listing_uses_total", kind="servers", use="reviews") == 0
     assert told.value("listings", kind="bots", review="approved") == 1
     assert told.value("listings", kind="servers", review="approved") == 1
     assert told.value("listings", kind="bots", review="denied") == 0
