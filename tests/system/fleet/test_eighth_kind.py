@@ -344,7 +344,7 @@ def test_a_listing_of_every_kind_is_the_same_at_two_nodes(fleet: Fleet, kind: Ki
         rome.done("POST", f"{path}/approve", {})
         eventually(lambda: oslo.done("GET", path)["state"] == "approved")
     if kind.tally is not None:
-        likes = ("PUT", f"{path}/likes/{USER}", None)
+        likes = ("PUT", f"{path}/likes/{USER}", {})
         rome.done(*likes if kind.tally == "likes" else ("POST", f"{path}/votes", {"user": USER}))
         counted = f"/debug/listings/{path.removeprefix('/manage/')}.json"
         eventually(lambda: oslo.done("GET", counted)["voters"] == 1)
