@@ -9,7 +9,7 @@ log. It is complete once the survey has ended.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -18,6 +18,8 @@ from core.events import FREQUENT
 from core.listing_table import survey
 from core.state import State
 from forms.file_fields import FileRef, files_of
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 
 # The first two fields of a FileRef in msgpack. No text of a user has these bytes: neither \xa6 nor \xd9 has
 # the neighbours here that it has in UTF-8.
@@ -53,7 +55,9 @@ def files_in(profile: Struct) -> Iterator[FileRef]:
 
 
 class BlobNames:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, kinds: Collection[Kind] = KINDS) -> None:
+        """`kinds` are those whose listings everybody may see."""
+        self._kinds = kinds
         self._listings = state.listings
         self._refs: dict[bytes, tuple[str, ...]] = {}
         """The listings that have named a file, by its digest."""
@@ -79,7 +83,8 @@ class BlobNames:
     def public(self, digest: str) -> FileRef | None:
         """Return a file if a public listing shows it to everybody."""
         for ref in self._refs.get(bytes.fromhex(digest), ()):
-            row = self._listings.peek(ref) if ref in self._listings else None
+            is_offered = ref in self._listings and kind_of(ref) in self._kinds
+            row = self._listings.peek(ref) if is_offered else None
             for file in files_in(row.profile) if row is not None and row.is_public else ():
                 if file.digest == digest:
                     return file

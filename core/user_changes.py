@@ -47,7 +47,7 @@ ENDED_KEPT = 1_000
 OFF_KEPT = 200
 """The reminders of one user that are off and still remembered. Nobody turns off more while a node is away."""
 RATINGS_GONE = 200
-"""The reviews of one user that are gone and still remembered."""
+"""The reviews of one user that were taken back and are still remembered, and as many that were removed."""
 MAILS_KEPT = 200
 """The number of a user's mails that are remembered. See `mailed_ms` for what happens to older ones."""
 SETTLED_KEPT = 50
@@ -326,13 +326,16 @@ def _joined_rating(one: Rating, other: Rating) -> Rating:
 
 
 def _kept_ratings(ratings: Iterable[Rating]) -> tuple[Rating, ...]:
-    """Return the reviews in order: all that stand, and the newest that are gone."""
+    """Return the reviews in order: all that stand, and the newest that were taken back, and that moderators
+    removed. So nobody makes the row forget a removal by taking back others."""
     ratings = [*ratings]
     gone = sorted(
         (each for each in ratings if not each.stars),
         key=lambda each: (each.stamp or UNSTAMPED, each.at_ms, each.listing),
     )
-    left = [*(each for each in ratings if each.stars), *gone[-RATINGS_GONE:]]
+    taken_back = [each for each in gone if not each.reason][-RATINGS_GONE:]
+    removed = [each for each in gone if each.reason][-RATINGS_GONE:]
+    left = [*(each for each in ratings if each.stars), *taken_back, *removed]
     return tuple(sorted(left, key=lambda each: each.listing))
 
 

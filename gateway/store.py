@@ -157,7 +157,7 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
     snapshotter = Snapshotter(folder, ledger, journal, clock, newest, interval_seconds, kept_bytes)
 
-    names, files = BlobNames(ledger.state), settings.files
+    names, files = BlobNames(ledger.state, settings.kinds.offered), settings.files
     bounds = BlobBounds(files.bytes_per_user, files.bytes_in_all, files.memory_bytes, files.unnamed_seconds)
     blobs = Blobs(folder, ledger, names, clock, bounds, in_slices, snapshotter.lock)
 

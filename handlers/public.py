@@ -37,7 +37,6 @@ from votes.queries import vote_status
 from watchers.missing_counts import MissingCounts
 
 KIND = next(kind for kind in KINDS if kind.stats is not None)
-"""The kind whose programs call the public API."""
 """The kind whose programs call these endpoints."""
 _PREFIX = KIND.prefix  # a call of `ref` would cost a vote check 0.1 us
 _AUTHORIZATION_REQUIRED = refused("authorization_required")

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from core.clock import NS_PER_SECOND, Clock
 from core.rows import Policy
@@ -29,6 +30,8 @@ MOST_FRAMES = 200
 FAILED_BYTES = 512
 """The memory that an image without content takes in the cache, with its address."""
 MOST_WAITING = 256
+SHARES = 4
+"""A listing has one of so many parts of the requests that are under way."""
 ROUNDS_PER_MINUTE = 2
 """The number of times that all images of a listing may be fetched in a minute: descriptions change."""
 
@@ -81,6 +84,8 @@ class DescriptionImages:
         self._rules = Files("picture", types, limits.most_bytes, WIDTH, HEIGHT, MOST_FRAMES)
         self._cached = MadeOnce[str, ShownImage](limits.cache_bytes, _size, MOST_WAITING, limits.at_once)
         self._fetches = VisitorLimit(Policy(ROUNDS_PER_MINUTE * limits.each, 60), clock)
+        self._turns = WeakValueDictionary[str, asyncio.Semaphore]()
+        """The images of each listing that may be under way, so that slow ones hold up no other listing."""
         self._decoding = asyncio.Lock()  # so that uploads wait for one image at most
 
     async def html(self, markdown: Markdown, listing: str, text: str) -> "Markup":
@@ -96,7 +101,9 @@ class DescriptionImages:
         url = drawn.images.get(name)
         if url is None:
             raise Refusal("no_such_path")
-        image = self._known(url) or await self._cached.get(url, partial(self._made, url, listing))
+        turns = self._turns.setdefault(listing, asyncio.Semaphore(-(-self.limits.at_once // SHARES)))
+        async with turns:
+            image = self._known(url) or await self._cached.get(url, partial(self._made, url, listing))
         return image.decoded
 
     def _place(self, listing: str) -> ImagePlace:

@@ -199,3 +199,14 @@ def said(group: Locator) -> list[str]:
         for each in group.locator("span").all()
         if each.evaluate("each => getComputedStyle(each).clipPath") == "none"
     ]
+
+
+def test_a_review_of_nothing_but_lines_pushes_away_no_other(gateway: PeopleGateway, browser: Browser) -> None:
+    lines = "a\n" * 499 + "b"
+    gateway.done("PUT", f"/manage{HERE}/ratings/{BEN}", {"stars": 1, "text": lines})
+    with browser.new_context(viewport={"width": 360, "height": 800}) as context:
+        page = context.new_page()
+        page.goto(f"{gateway.base_url}{HERE}/reviews")
+        box = page.locator(".reviews .written").bounding_box()
+    assert box is not None
+    assert box["height"] < 800

@@ -90,3 +90,12 @@ def test_a_row_remembers_the_newest_of_those_that_are_gone() -> None:
         row = after(gone, row=row, stamp=Stamp(number, "a.1"))
     assert len(row.ratings) == RATINGS_GONE
     assert min(each.stamp.ms for each in row.ratings if each.stamp is not None) == 2
+
+
+def test_a_row_forgets_no_removal_however_many_reviews_are_taken_back() -> None:
+    removed = Rating(BOT_REF, NOW_MS, edited_ms=NOW_MS, reason="It insults.")
+    row = after(RatingSet(REF, removed, NOW_MS), stamp=Stamp(NOW_MS))
+    for number in range(RATINGS_GONE + 2):
+        taken_back = RatingSet(REF, Rating(f"bots/{number}", NOW_MS), NOW_MS)
+        row = after(taken_back, row=row, stamp=Stamp(NOW_MS + 1 + number))
+    assert row.rating(BOT_REF) == replace(removed, stamp=Stamp(NOW_MS))

@@ -12,7 +12,7 @@ import requests
 
 from tests.support.certificate_authority import trusted
 from tests.support.described_images import BOT_PAGE, describe, page, shown_images
-from tests.support.gateways import BOT, BOT_SUBMISSION, WAIT_SECONDS, eventually
+from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, WAIT_SECONDS, eventually
 from tests.support.media_files import opened, picture
 from tests.support.page_visitor import PageVisitor
 from tests.support.people_gateway import PeopleGateway, serving
@@ -283,6 +283,32 @@ def test_a_server_that_hangs_or_drips_is_given_up(tmp_path: Path, site: Receiver
             site.default = answer
             describe(gateway, f"{site.url}/hung-{number}.png")
             assert got(gateway, *shown_images(gateway)).status_code == 404
+
+
+def test_the_slow_images_of_a_listing_do_not_hold_up_those_of_another(tmp_path: Path, site: Receiver) -> None:
+    release = threading.Event()
+
+    def slow(handler: object) -> None:
+        if handler.path.startswith("/slow"):  # type: ignore[attr-defined]
+            release.wait(WAIT_SECONDS)
+        status(200, PNG)(handler)  # type: ignore[arg-type]
+
+    site.default = slow
+    with serving(tmp_path / "data", **{"images.at_once": 4, "images.timeout_seconds": 60}) as gateway:
+        for bot in (BOT, OTHER_BOT):
+            gateway.list_bot(bot)
+        describe(gateway, *(f"{site.url}/slow-{number}.png" for number in range(6)))
+        describe(gateway, f"{site.url}/quick.png", bot=OTHER_BOT)
+        with ThreadPoolExecutor(6) as crowd:
+            answers = [crowd.submit(got, gateway, path) for path in shown_images(gateway)]
+            eventually(lambda: any(path.startswith("/slow") for path in asked(site)))
+            try:
+                (quick,) = shown_images(gateway, f"/bots/{OTHER_BOT}")
+                assert got(gateway, quick).status_code == 200
+                assert not any(answer.done() for answer in answers)
+            finally:
+                release.set()
+        assert {answer.result().status_code for answer in answers} == {200}
 
 
 def test_the_memory_of_all_images_is_bounded(tmp_path: Path, site: Receiver) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.support.gateways import BOT, BOT_SUBMISSION, USER
+from tests.support.listed_emojis import approved, digest
 from tests.support.people_gateway import serving
 from tests.support.platform_stand_in import ADA
 
@@ -21,3 +22,14 @@ def test_without_bots_nobody_checks_a_vote_and_their_keys_are_kept(tmp_path: Pat
         assert "/bots" not in ada.page("/")
     with serving(tmp_path) as gateway:
         assert gateway.request("GET", check, headers={"Authorization": key}).status_code == 200
+
+
+def test_without_emojis_nobody_gets_their_files_which_are_kept(tmp_path: Path) -> None:
+    with serving(tmp_path) as gateway:
+        file = digest(gateway, 1)
+        approved(gateway, file)
+        assert gateway.request("GET", f"/files/{file}.png").status_code == 200
+    with serving(tmp_path, **{"kinds.enabled": "bots"}) as gateway:
+        assert gateway.request("GET", f"/files/{file}.png").status_code == 404
+    with serving(tmp_path) as gateway:
+        assert gateway.request("GET", f"/files/{file}.png").status_code == 200
