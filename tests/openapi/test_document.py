@@ -101,7 +101,8 @@ def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(composition, "make_application", recording)
     with running(tmp_path / "data", **{"debug.pages": False}) as gateway:  # pages have twins, and are none
         assert gateway.request("GET", "/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
-    assert {(method, route.path) for route in served for method in route.endpoints} == set(OPERATIONS)
+    files = ("GET", "/files/{name}")  # it is a page, where there are pages
+    assert {(method, route.path) for route in served for method in route.endpoints} == {*OPERATIONS, files}
 
 
 def test_every_path_lists_its_methods(gateway: ThreadGateway) -> None:
