@@ -1,4 +1,4 @@
-"""What users do with a listing, on a phone and by keyboard: a review from its author to its removal, emojis
+"""Users use a listing on a phone and by keyboard: a review from its author to its removal, emojis
 that go to a server, and a description with an image of another site."""
 
 import re
