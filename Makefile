@@ -14,7 +14,7 @@ help:            ## list all targets
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
 	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
 
-demo: $(VENV)/run.stamp  ## serve a platform with 60 bots, 20 servers and more, and the votes of 90 days, beside the stand-in
+demo: $(VENV)/run.stamp  ## serve a platform with listings of all kinds and the votes of 90 days, beside the stand-in
 	@$(BIN)/python -m demo
 
 fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## run two gateways and a Redis, on ports 8080 and 8081

@@ -1,4 +1,4 @@
-"""Likes: a user likes a listing, and takes that back. Both may be said again, and change nothing then."""
+"""Likes: a user likes a listing, and takes that back. Doing either again changes nothing."""
 
 from collections.abc import Sequence
 from typing import Annotated

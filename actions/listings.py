@@ -152,8 +152,7 @@ async def edit_guarded(call: Call, form: ListingEdit, guard: Callable[[Listing],
 
 
 async def _taken_known(call: Call) -> Call:
-    """Read the values that are taken, and who owns listings, if nobody has asked since the start. Returns the
-    call to go on with."""
+    """Complete the indexes of unique values and owners at their first use. Return the call to go on with."""
     tools, kind = call.tools, call.listing_kind
     is_bounded = kind.review is not None and kind.review.most_waiting is not None
     is_known = tools.unique.is_complete and tools.ownership.is_complete

@@ -353,7 +353,7 @@ REPORT_RATING = Action(
         "with the reason."
     ),
     outcome="Confirmation that the moderators have the report.",
-    refuses=("no_such_rating", "quarantined", "not_public"),
+    refuses=("no_such_rating", "quarantined", "not_public", "too_many_reports"),
     status=201,
     command=Command(
         "ratings report",

@@ -1,11 +1,11 @@
 """An index of the listings that name a file.
 
 A row names a file by a FileRef, in any slot. The index finds it in the row's bytes, so it needs to know no
-slot, and no row is unpacked. It remembers every listing that has named a file. It asks the row again whenever
-it is asked itself, so no event need tell what a row no longer names.
+slot, and no row is unpacked. It remembers every listing that has ever named a file, and checks the row at
+each query. So no event has to say what a row no longer names.
 
-A start leaves rows packed, so a survey walks through all of them once, in slices. After that the log tells
-the changes. The index is complete once the survey has ended.
+A start leaves rows packed, so a survey reads all of them once, in slices. After that the index follows the
+log. It is complete once the survey has ended.
 """
 
 import re
@@ -43,7 +43,7 @@ def named_in(state: State) -> set[str]:
 
 
 _NAMELESS = FREQUENT | {ev.VotesMerged, ev.VoteCountsMerged, ev.DeliveryMerged, ev.DeliveryForgotten}
-"""The events of which there are many, and that name no file."""
+"""Frequent events, and others that name no file."""
 
 
 def files_in(profile: Struct) -> Iterator[FileRef]:
@@ -107,7 +107,7 @@ class BlobNames:
             yield
 
     def taken_news(self) -> Sequence[str]:
-        """Return the news, and begin new ones."""
+        """Return the digests that were named for the first time, and forget them."""
         taken, self.news = [*self.news], set()
         return taken
 

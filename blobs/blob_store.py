@@ -1,9 +1,10 @@
 """The files of a running gateway: bounds, memory, the sweep, and files that other nodes have.
 
-A file that no row names waits for one: an upload comes before the submission that names it. It waits for an
-hour, and each new upload or look of a submission begins the hour again. Then the sweep removes it. Invariant:
-the sweep removes nothing before every row was looked at, and nothing that a row named an hour ago, by the
-monotonic clock and in records that are durable.
+An upload comes before the submission that names its file, so a file that no row names waits for an hour.
+Another upload of it, and a submission that names it, start the hour again. Then the sweep removes it.
+
+Invariants: the sweep removes nothing before it has read every row. It removes no file that a durable row
+named within the last hour of the monotonic clock.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ _UNREADABLE = (OSError, BlobCorrupt, KeyMissing)
 
 @dataclass(frozen=True)
 class BlobBounds:
-    """The bytes that files may take: of a user, in all, and in memory. A file waits so long to be named."""
+    """The bytes that files may take, and how long a file that no row names is kept."""
 
     bytes_per_user: int
     bytes_in_all: int
@@ -48,7 +49,7 @@ class BlobBounds:
 
 @dataclass
 class _Waiting:
-    """A file that no row named when it was looked at last, and who has sent it, if that is known."""
+    """A file that no row named at the last check, and the user who sent it, if that is known."""
 
     since_ns: int
     cost: int
@@ -103,7 +104,7 @@ class Blobs:
         """The digests of the files that wait, by the users who have sent them."""
         self._reading: dict[str, asyncio.Future[bytes | None]] = {}
         self._absent: dict[str, int] = {}
-        """The files that nobody had, and since when."""
+        """The files that no node had, and when this node asked for them."""
         self._writing = asyncio.Lock()
         self._surveyed = asyncio.Event()
         self._named = asyncio.Event()
@@ -123,7 +124,7 @@ class Blobs:
         return facts
 
     async def ref(self, digest: str) -> FileRef | None:
-        """Return the facts of a file, here or at another node. One that waits for a listing waits afresh."""
+        """Return the facts of a file, here or at another node. If no row names it, its hour starts again."""
         try:
             found = await asyncio.to_thread(self.on_disk.ref, digest)
         except _UNREADABLE as error:
@@ -245,7 +246,7 @@ class Blobs:
     # -- other nodes -----------------------------------------------------------------------------------
 
     async def _from_elsewhere(self, digest: str) -> Blob | None:
-        """Return a file of another node, and keep it here. One that nobody has is asked for rarely."""
+        """Return a file of another node, and keep it here. It asks rarely for one that no node has."""
         now_ns = self._clock.monotonic_ns()
         if now_ns - self._absent.get(digest, -(1 << 62)) < ABSENT_SECONDS * NS_PER_SECOND:
             return None
@@ -267,7 +268,7 @@ class Blobs:
     # -- the sweep -------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Look at the disk and at all rows, and then sweep now and then, until cancelled."""
+        """Survey disk and rows, then sweep and fetch in rounds, until cancelled."""
         await self.survey()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_in_rounds(self.sweep, self.bounds.unnamed_seconds / 4))
@@ -301,7 +302,7 @@ class Blobs:
                 self.names.news.add(digest)
 
     async def sweep(self) -> None:
-        """Remove what no row has named for long. If the disk fails, the next sweep tries again."""
+        """Remove files that no row has named for an hour. If the disk fails, the next one tries again."""
         now_ns, due = self._clock.monotonic_ns(), list[BlobOnDisk]()
         try:
             async for found in self._found():
@@ -318,7 +319,7 @@ class Blobs:
             log.error("files that no listing names stay: %s", error)
 
     async def _seal_newly(self, digest: str) -> None:
-        """Seal a file with the newest key, so that an older one is needed no more."""
+        """Seal a file with the newest key, so that no older one is needed."""
         async with self._writing:
             with suppress(FileNotFoundError, BlobCorrupt, KeyMissing):  # a look at the file logs it
                 await asyncio.to_thread(self.on_disk.seal_newly, digest)

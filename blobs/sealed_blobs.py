@@ -63,11 +63,11 @@ class SealedBlobs:
         self.path = folder.path / BLOBS
 
     def write(self, blob: Blob) -> int:
-        """Keep a file durably. Return its bytes on disk. Raises OSError, and then keeps nothing."""
+        """Keep a file durably. Return its bytes on disk. Raises OSError, and then what was there stays."""
         if not self.path.is_dir():
             made_folder(self.path, self._folder.disk)
         disk, path, seal = self._folder.disk, self._path(blob.ref.digest), self._folder.keys.new_seal()
-        unfinished = path.with_name(path.name + UNFINISHED)
+        unfinished, was_here = path.with_name(path.name + UNFINISHED), path.exists()
         place = seal.key_id + seal.salt + path.name.encode()
         facts, content = (
             seal.seal(_encode(blob.ref), _FACTS + place),
@@ -79,7 +79,7 @@ class SealedBlobs:
             disk.rename(unfinished, path)
             disk.sync_folder(self.path)
         except BaseException:
-            for left in (unfinished, path):
+            for left in (unfinished,) if was_here else (unfinished, path):
                 with suppress(OSError):  # the caller gets the error that made it fail
                     disk.unlink(left)
             raise

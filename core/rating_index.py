@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 STARS = 5
 PRIOR_COUNT, PRIOR_STARS = 5, 3.5
-"""The mean is as if so many more users had given so many stars: a single review moves it little."""
+"""The prior: the mean counts this many more users with this many stars, so one review moves it little."""
 Entry = tuple[int, int, int]
 """The time of a review, its author and its stars. Times order the entries of a listing."""
 
@@ -88,7 +88,7 @@ class RatingsView:
 
 
 class RatingIndex(RatingsView):
-    """The same for the table of users, which keeps it."""
+    """The index that the table of users updates."""
 
     def add(self, ref: str, entry: Entry) -> None:
         self._of.setdefault(ref, _OfListing()).add(entry)

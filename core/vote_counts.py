@@ -109,11 +109,12 @@ class VoteCountsView:
         """Return the votes that the node of this number has counted on the day, and in its month."""
         for row in self.rows(ref):
             if _NUMBER.unpack_from(row)[0] == number:
-                _, newest, of_day, month, of_month, _ = _HEAD.unpack_from(row)
-                if newest == day and month == month_of_day(day):
-                    return of_day, of_month
+                _, newest, of_day, newest_month, of_month, _ = _HEAD.unpack_from(row)
+                month = month_of_day(day)
+                if day >= newest and month >= newest_month:
+                    return of_day if day == newest else 0, of_month if month == newest_month else 0
                 series = _decoded(row)
-                return series[DAYS].get(day, 0), series[MONTHS].get(month_of_day(day), 0)
+                return series[DAYS].get(day, 0), series[MONTHS].get(month, 0)
         return 0, 0
 
     def by_key(self, ref: str, number: int, at: int, key: int) -> int:

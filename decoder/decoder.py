@@ -29,13 +29,13 @@ FILE_SECONDS = 30.0
 """The longest time for one file, with the start of the process. The time of the processor is bounded, too: a
 machine with other work may take long."""
 IDLE_SECONDS = 120.0
-"""A process that has had nothing to do for so long is ended, which frees its memory."""
+"""An idle process is ended after this time, which frees its memory."""
 END_SECONDS = 1.0
 MOST_WAITING = 64
 HEAD_BYTES = 4_096
-"""The room of an answer beside its file."""
+"""The largest size of an answer without its file."""
 INHERITED = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
-"""The variables that the process gets: no other, because those of the gateway may have secrets."""
+"""The only variables that the process gets: others of the gateway may have secrets."""
 Outcome = Literal["clean", "refused", "failed"]
 FAILURES = (OSError, EOFError, msgspec.MsgspecError, TimeoutError)
 

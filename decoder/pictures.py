@@ -37,7 +37,7 @@ Image.MAX_IMAGE_PIXELS = MOST_PIXELS  # a frame can be larger than its picture s
 
 
 def load_pictures() -> None:
-    """Load all that pictures need, because Pillow loads it at the first use. Nothing can be opened later."""
+    """Load all that Pillow would load at the first use: the confined process can open nothing."""
     for name in LOADED:
         import_module(f"PIL.{name}")
     for media_type, kept in FORMATS.items():

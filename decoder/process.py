@@ -1,7 +1,7 @@
 """`python -m decoder.process`: reads files for the gateway that started it, one after the other.
 
 Orders come through standard input, and answers go to standard output. The process ends with its gateway, and
-when a file takes more memory or time than one may. It inherits no secret, and confines itself before it reads
+when a file takes more memory or time than allowed. It inherits no secret, and confines itself before it reads
 anything (`confinement.py`).
 """
 

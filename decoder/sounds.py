@@ -51,7 +51,7 @@ def library() -> ctypes.CDLL:
 
 
 def load_sounds() -> None:
-    """Load all that sounds need. Nothing can be opened later."""
+    """Load the library: the confined process can open nothing."""
     library()
 
 

@@ -35,10 +35,14 @@ def write_folder(path: Path, seed: int, settings: Settings, clock: Clock, receiv
     )
     story = Story(seed, clock.now_ms(), terms, KeyDigester(secret.encode()).digest)
     state = State(settings.webhooks.deliveries_kept)
-    for decoded in story.files():
-        SealedBlobs(folder).write(Blob(decoded.file, decoded.content))
+    blobs, files = SealedBlobs(folder), list(story.files())
+
+    def keep_files() -> None:
+        for each in files:
+            blobs.write(Blob(each.file, each.content))
 
     async def write() -> None:
+        keeping = asyncio.get_running_loop().run_in_executor(None, keep_files)  # it waits for the disk
         sizes = settings.journal
         policy = JournalPolicy("interval", sizes.fsync_interval_seconds, sizes.segment_bytes, 1 << 30)
         journal = Journal(folder, EMPTY, policy, clock)
@@ -46,6 +50,7 @@ def write_folder(path: Path, seed: int, settings: Settings, clock: Clock, receiv
         running = asyncio.create_task(journal.run())
         story.write(ledger)
         await ledger.durable(ledger.head)
+        await keeping
         snapshotter = Snapshotter(folder, ledger, journal, clock, NewestSnapshot(), 300)
         await snapshotter.take()
         await journal.close()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from colorsys import hls_to_rgb
 from functools import cache
 from io import BytesIO
+from operator import add
 from random import Random
 
 from PIL import Image, ImageDraw
@@ -55,7 +56,7 @@ def drawn(recipe: str) -> bytes:
         picture = Image.new("RGB", size, tone(hue, 0.16))
         draw = SCREENS[words[0]] if name == "screen" else BANNERS[name]
         draw(ImageDraw.Draw(picture), hue)
-        return _saved([picture], "PNG")
+        return _saved([picture], "JPEG")
     frames = []
     for number in range(GIF_FRAMES if name in MOVING else 1):
         picture = Image.new("RGBA", (SIDE, SIDE), (0, 0, 0, 0))
@@ -77,7 +78,7 @@ def _saved(frames: Sequence[Image.Image], kind: str) -> bytes:
             content, kind, save_all=True, append_images=frames[1:], duration=FRAME_MS, loop=0, disposal=2
         )
     else:
-        frames[0].save(content, kind, compress_level=1)
+        frames[0].save(content, kind, compress_level=1, quality=92)
     return content.getvalue()
 
 
@@ -440,20 +441,24 @@ def played(recipe: str) -> bytes:
     mixed = [0.0] * (step * (len(notes) - 1) + ring)
     for place, note in enumerate(notes):
         if note != "-":
-            for at, value in enumerate(_note(instrument, note, ring), place * step):
-                mixed[at] += value
+            begin, end = place * step, place * step + ring
+            mixed[begin:end] = map(add, mixed[begin:end], _note(instrument, note, ring))
     loudest = max(max(mixed), -min(mixed))
     return _ogg(array("h", (round(26_000 * each / loudest) for each in mixed)))
 
 
+@cache
 def _note(instrument: str, note: str, length: int) -> Sequence[float]:
     frequency = 440 * 2 ** ((SEMITONES[note[:-1]] - 9) / 12 + int(note[-1]) - 4)
-    table, fade = _cycle(instrument), FADES[instrument] / RATE
-    turn, soft = TABLE * frequency / RATE, RATE // 100
-    return [
-        table[int(at * turn) % TABLE] * math.exp(-fade * at) * min(1, at / 60, (length - at) / soft)
-        for at in range(length)
-    ]
+    table, turn = _cycle(instrument), TABLE * frequency / RATE
+    return [table[int(at * turn) % TABLE] * level for at, level in enumerate(_levels(instrument, length))]
+
+
+@cache
+def _levels(instrument: str, length: int) -> Sequence[float]:
+    """Return the volume of a note, sample by sample."""
+    fade, soft = FADES[instrument] / RATE, RATE // 100
+    return [math.exp(-fade * at) * min(1, at / 60, (length - at) / soft) for at in range(length)]
 
 
 @cache

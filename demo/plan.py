@@ -21,8 +21,6 @@ from kinds.registry import KINDS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TEXTS, WORKS = EXAMPLES / "demo_listings.yaml", EXAMPLES / "demo_works.yaml"
-UNWRITTEN = ("tree", "roles", "uses", "reviews")
-"""The values in the files of texts that are no fields of profiles."""
 CODE_LETTERS = string.ascii_letters + string.digits
 FIRST_ID_MS, LAST_ID_MS = 1_530_000_000_000, 1_700_000_000_000
 """The first and the last time at which the platform made ids of bots and servers."""

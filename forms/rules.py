@@ -53,7 +53,7 @@ class Spelled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedAs:
-    """The form in which values of a unique field are compared, where it is not that without case."""
+    """The fold of a unique field's values before they are compared. Without it, only case is ignored."""
 
     fold: Callable[[str], str]
 

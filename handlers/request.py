@@ -48,7 +48,7 @@ Endpoint = Callable[[Request], Reply | Awaitable[Reply]]
 
 
 def is_known(request: Request, tag: str) -> bool:
-    """Return true if the client has what has the tag. The comparison is weak, as it is for GET."""
+    """Return true if the client has the content with this ETag. The comparison is weak, as it is for GET."""
     found = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
     return bool(found & {tag, "*"})
 

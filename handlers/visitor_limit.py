@@ -1,6 +1,6 @@
 """Limits on what one user or one address may do.
 
-Invariant: one who acts too often slows nobody else down.
+Invariant: a user or address that acts too often slows no other one down.
 """
 
 from core.clock import Clock
@@ -12,7 +12,7 @@ MOST_KEYS = 10_000
 
 
 class VisitorLimit:
-    """A limit on an action for each user or each address. One who acts too often slows nobody else down."""
+    """A limit on an action for each user or each address."""
 
     def __init__(self, policy: Policy, clock: Clock, most_keys: int = MOST_KEYS) -> None:
         self._policy = policy

@@ -1,4 +1,4 @@
-"""Profiles: what users say of themselves. A user has one, at a name of their own."""
+"""Profiles: pages of users about themselves. A user has one, at a name of their own."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Templates: what a server at the chat platform begins with, its channels and roles."""
+"""Templates: the channels and roles that a new server at the chat platform begins with."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Sounds: short ones, for the soundboards of servers."""
+"""Sounds: short clips for the soundboards of servers."""
 
 from typing import Annotated
 

@@ -43,6 +43,7 @@ Code = (
         "too_many_ratings",
         "rating_was_removed",
         "no_such_rating",
+        "too_many_reports",
         "quarantined",
         "quarantined_without_end",
     ]
@@ -337,6 +338,12 @@ SAID: Mapping[Code, Said] = {
     ),
     "no_such_rating": Said(
         404, Text("The user has no review of the listing."), summary="The user has no review of the listing"
+    ),
+    "too_many_reports": Said(
+        409,
+        Text("A user has {most} open reports about a listing at most. Wait for the moderators."),
+        {"most": 10},
+        summary="The user has reported much of the listing",
     ),
     "quarantined": Said(
         403,

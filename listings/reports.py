@@ -1,7 +1,8 @@
 """The rules of reports: users tell the moderators what is wrong with a public listing.
 
 Invariant: a user has at most one open report of a listing, and one of each review of it. Another one replaces
-it.
+it. A user has REPORTS_EACH of them at most: a listing keeps the newest reports, and nobody alone pushes out
+those of others.
 
     reported -> settled by a moderator, or by the withdrawal of the approval
 
@@ -21,6 +22,8 @@ from core.user_rows import AnsweredReport
 from languages.refusals import Refusal
 
 REPORT_CHARACTERS = 1_000
+REPORTS_EACH = 10
+"""The open reports of one user about a listing and its reviews."""
 
 
 def report(
@@ -29,9 +32,13 @@ def report(
     """Report a public listing, or the review of it by the user of the ref `rating`. Raises Refusal."""
     if not row.is_public:
         raise Refusal("not_public")
+    by = user_actor(user_id)
+    others = [each for each in row.open_reports if each.by == by and each.rating != rating]
+    if len(others) >= REPORTS_EACH:
+        raise Refusal("too_many_reports", most=REPORTS_EACH)
     # Later than all that a moderator may have seen, also if the clock was set back.
     at_ms = max((now_ms, *(each.at_ms + 1 for each in row.open_reports)))
-    return [ListingReported(row.ref, reason, text.strip(), at_ms, rating, by=user_actor(user_id))]
+    return [ListingReported(row.ref, reason, text.strip(), at_ms, rating, by=by)]
 
 
 def report_id(report: Report) -> str:

@@ -26,7 +26,7 @@ DENIALS: Collection[AuditAction] = ("denied", "withdrawn", "change_refused")
 
 
 class PresetReason(NamedTuple):
-    """A reason for a denial of a listing of that kind, or of `both`, which moderators choose from a list. Its
+    """A reason for a denial of a listing of that kind, or of `all`, which moderators choose from a list. Its
     owner reads title and text."""
 
     key: str

@@ -28,7 +28,7 @@ def exists(found: TemplateCheck | None, now_ms: int) -> tuple[ServerCheck]:
 def checked_at_submission(
     ref: str, owner_id: str, found: TemplateCheck | None, creator_id: str | None, now_ms: int, *, by: Actor
 ) -> list[Event]:
-    """Return the event behind that of a submission. The user who made the template has proven to own it."""
+    """Return the event that follows a submission. If its user made the template, ownership is proven."""
     is_creator = creator_id == owner_id
     slots: dict[str, Any] = {"proof": Proof(now_ms, user_actor(owner_id))} if is_creator else {}
     slots |= {"template": found} if found is not None else {}

@@ -5,8 +5,8 @@ Invariant: the index follows from the rows. The rows of a start are read in slic
 A listing claims the values of both versions of its profile. A denied one claims none. Two nodes of a fleet
 may take the same values at the same moment, and both rows stay. Then the listing that was made first has the
 values; of two made in one millisecond, the one with the lesser ref. The owner of the other gets a notice, and
-chooses new ones. A value is free again when the listing that has it lets go of it: by an edit that is agreed,
-a denial, or its removal. A hidden listing keeps its values: it may come back without a decision.
+chooses new ones. A value is free again when the listing that has it gives it up: by an approved edit, a
+denial, or its removal. A hidden listing keeps its values: it may come back without a decision.
 """
 
 from bisect import bisect_left

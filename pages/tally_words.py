@@ -16,12 +16,11 @@ class TallyWords:
         one_user: the heading of a column with users who gave them.
         users: the number of users who gave them, as a heading.
         ids: the field with the ids of such users.
-        nobody: said while there are none.
+        nobody: the text while there are none.
         days: the content of the chart of the last days.
         begins: the advice to the owner of a listing without any.
         waits: the same, for a listing that is not public.
         hours: the hours that the chart of hours counts.
-        no_flags: said of a listing without flags; None if none are ever flagged.
         all_of: the users of a removal, by their ids.
         all_within: the users of a removal, by time.
     """

@@ -4,8 +4,7 @@ Invariant: nobody waits longer than a few seconds for a file, and Redis holds no
 for. A node checks the digest of what it gets (`blobs/blob_store.py`).
 
 A node writes the file that it wants into one short stream that all read. The first node that has the file
-takes a lease and writes it in pieces into a stream of that file. The reader deletes both. Whatever is left
-over expires.
+takes a lease and writes it in pieces into a stream of that file. The reader deletes both. The rest expires.
 """
 
 import asyncio

@@ -427,7 +427,7 @@ class DenialReason(_Section):
     key: ReasonKey
     title: ReasonTitle
     text: ReasonText
-    kind: ListingKind = "both"
+    kind: ListingKind = "all"
 
 
 _REASONS = (

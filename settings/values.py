@@ -210,7 +210,7 @@ if TYPE_CHECKING:
     ListingKind = str
 else:
     KindName = Literal[tuple(kind.plural for kind in KINDS)]
-    ListingKind = Literal[(*(kind.plural for kind in KINDS), "both")]
+    ListingKind = Literal[(*(kind.plural for kind in KINDS), "all")]
 KindNames = Annotated[
     tuple[KindName, ...], BeforeValidator(split), only(bool, "must name at least one kind of listing")
 ]

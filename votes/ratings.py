@@ -166,12 +166,12 @@ def _gone(ref: str, rating: Rating, now_ms: int, by: Actor) -> ev.RatingSet:
 
 
 def _standing(state: State, row: UserRow) -> list[Rating]:
-    """Return the reviews of a user whose listings are there."""
+    """Return the reviews of a user about listings that still exist."""
     found = ((each, state.listings.get(each.listing)) for each in row.ratings_given)
     return [each for each, listing in found if listing is not None and each.at_ms >= listing.created_ms]
 
 
 def _over(state: State, row: UserRow) -> list[Rating]:
-    """Return the reviews of a user whose listings are gone: they make room."""
+    """Return the reviews of a user about listings that are gone. They are removed to make room."""
     standing = _standing(state, row)
     return [each for each in row.ratings_given if each not in standing]

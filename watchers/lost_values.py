@@ -1,8 +1,8 @@
 """Owners whose listings lost unique values to listings of other nodes. Invariant: each gets one notice.
 
 Only a merge makes two holders of one value, so a single gateway has nothing to do here. In a fleet one node
-tells an owner, and the others merge that. A further look now and then tells what was left out: while the
-journal took no writes, or while the node that should tell was gone.
+tells an owner, and the others merge that. A check every 10 minutes catches what was missed: while the journal
+took no writes, or while the node that should tell was gone.
 """
 
 import asyncio

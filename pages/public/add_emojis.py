@@ -1,6 +1,6 @@
 """The page on which a user adds emojis to a server, through the bot of this site.
 
-    GET -> the servers that the user may manage -> GET ?server= -> the question -> POST -> it is there
+    GET -> the servers that the user may manage -> GET ?server= -> the question -> POST -> the server has it
 
 The list of servers comes with a sign-in (`pages/platform_facts.py`). Without a bot there is no such page.
 

@@ -4,8 +4,8 @@
     GET /{kind}/{id}/download?file=2    one of them
 
 Invariant: a visitor, which is an address, counts once a day (UTC) for a listing. The addresses are in memory
-alone, as keyed digests. So a restart forgets them, and two nodes of a fleet do not know those of each other.
-While their memory is full, new visitors are not counted: a number may be too low, but nobody can inflate it.
+alone, as keyed digests. So a restart forgets them, and nodes of a fleet do not share them. While their memory
+is full, new visitors are not counted: a number may be too low, but nobody can inflate it.
 """
 
 import io

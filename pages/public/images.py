@@ -1,4 +1,4 @@
-"""The images that descriptions name, from us: other sites learn nothing of our visitors.
+"""The images of descriptions, served by the gateway: other sites learn nothing of visitors.
 
 Invariant: an image is served while the description of a public listing names it, as the decoder has drawn it,
 and no browser takes it for anything else. Other sites cannot show it from here.

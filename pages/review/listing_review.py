@@ -173,7 +173,7 @@ def _here(page: PageCall) -> str:
 
 def _reasons(page: PageCall) -> Sequence[PresetReason]:
     """Return the reasons for which a listing of this kind may be denied."""
-    kinds = {page.call.listing_kind.plural, "both"}
+    kinds = {page.call.listing_kind.plural, "all"}
     return [each for each in page.site.reasons if each.kind in kinds]
 
 

@@ -277,6 +277,22 @@ def test_a_disk_that_fails_refuses_the_file_and_keeps_nothing(tmp_path: Path, ca
     run(scenario())
 
 
+@pytest.mark.parametrize("call", ["write", "sync", "rename", "sync_folder"])
+def test_a_disk_that_fails_while_a_file_is_sealed_newly_keeps_the_file(tmp_path: Path, call: str) -> None:
+    async def scenario() -> None:
+        old, new = new_key(), new_key()
+        stored = StoredBlobs(tmp_path, keys=Keyring([old]))
+        await stored.blobs.survey()
+        await stored.blobs.put(PNG, picture(), USER)
+        rotated = StoredBlobs(tmp_path, disk=Refusing(call), keys=Keyring([new, old]))
+        await rotated.blobs.survey()
+        await rotated.blobs.sweep()
+        assert await rotated.blobs.get(picture().digest) == PNG
+        assert rotated.on_disk == {picture().digest}
+
+    run(scenario())
+
+
 @pytest.mark.parametrize("at", [0, 10, 40, 200, -1])
 def test_a_damaged_file_is_missing_until_it_is_sent_again(tmp_path: Path, at: int) -> None:
     async def scenario() -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.browser import THEMES, WIDTHS, Theme
-from tests.support.people_filled import filled_site, pages, signed_in
+from tests.support.people_filled import filled_site, known, pages, signed_in
 from tests.support.people_gateway import PeopleGateway
 from tests.support.webhook_receiver import Receiver
 
@@ -27,7 +27,7 @@ def test_no_page_has_a_barrier(browser: Browser, site: PeopleGateway, user: str 
     found = {}
     with signed_in(browser, site, user, color_scheme=theme) as visitor:
         for path in (path for whose, path in pages() if whose == user):
-            visitor.see(path)
+            visitor.see(known(site, path))
             found[path] = visitor.barriers()
     assert {path: barriers for path, barriers in found.items() if barriers} == {}
 
@@ -39,7 +39,7 @@ def test_no_page_scrolls_sideways(browser: Browser, site: PeopleGateway, user: s
         for width in WIDTHS:
             visitor.page.set_viewport_size({"width": width, "height": 800})
             for path in (path for whose, path in pages() if whose == user):
-                visitor.see(path)
+                visitor.see(known(site, path))
                 if visitor.overflow():
                     wider[path, width] = visitor.overflow()
     assert wider == {}

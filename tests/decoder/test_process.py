@@ -242,7 +242,9 @@ TRIES = {
     "a socket": "socket.socket()",
     "a program": "os.execv('/bin/true', ['true'])",
     "another process": "os.fork()",
-    "a signal": "os.kill(os.getppid(), 0)",
+    "a signal": f"os.kill({os.getpid()}, 0)",
+    "a signal at the next byte": f"fcntl.fcntl(0, fcntl.F_SETOWN, {os.getpid()})",
+    "limits of another process": f"resource.prlimit({os.getpid()}, resource.RLIMIT_NOFILE)",
     "a thread": "threading.Thread(target=print).start()",
 }
 
@@ -251,7 +253,7 @@ TRIES = {
 @in_loop
 async def test_a_flaw_of_a_library_reaches_no_file_network_or_process(what: str) -> None:
     code = (
-        "import socket, threading\n"
+        "import fcntl, resource, socket, threading\n"
         "def tries(*_):\n"
         f"    try: {TRIES[what]}\n"
         "    except (PermissionError, RuntimeError):\n"

@@ -43,9 +43,19 @@ def written(path: Path, seed: int = 1, now_ms: int | None = None) -> tuple[State
 
 
 @pytest.fixture(scope="module")
-def state() -> Iterator[State]:
+def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
-        yield written(Path(name) / "data")[0]
+        yield Path(name) / "data"
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> tuple[State, str]:
+    return written(folder)
+
+
+@pytest.fixture(scope="module")
+def state(demo: tuple[State, str]) -> State:
+    return demo[0]
 
 
 def test_it_has_60_bots_and_20_servers_and_some_of_each_kind_of_which_some_wait_and_some_are_denied(
@@ -89,9 +99,8 @@ def test_an_owner_has_keys_and_deliveries_of_which_some_failed(state: State) -> 
     assert any(row.keys for row in own)
 
 
-def test_every_file_that_a_listing_names_is_in_its_folder(tmp_path: Path) -> None:
-    state, _ = written(tmp_path / "data")
-    blobs = SealedBlobs(Folder(tmp_path / "data", kept_keys(tmp_path / "data", needed=True)))
+def test_every_file_that_a_listing_names_is_in_its_folder(state: State, folder: Path) -> None:
+    blobs = SealedBlobs(Folder(folder, kept_keys(folder, needed=True)))
     with_files = {kind_of(ref) for ref in state.listings if digests_in(state.listings.content(ref))}
     assert with_files == {kind for kind in KINDS if kind.has("files") or kind.has("tree")}
     assert {blob.ref.digest for blob in blobs.whole()} == named_in(state)
@@ -103,17 +112,17 @@ def test_every_bot_and_server_has_an_icon_that_was_chosen_for_it() -> None:
     assert named == SHAPES.keys()
 
 
-def test_a_seed_and_a_time_decide_everything(tmp_path: Path) -> None:
-    first = written(tmp_path / "first")[1]
-    assert written(tmp_path / "again")[1] == first
-    assert written(tmp_path / "other", seed=2)[1] != first
+def test_a_seed_and_a_time_decide_everything(demo: tuple[State, str], tmp_path: Path) -> None:
+    assert written(tmp_path / "again")[1] == demo[1]
+    assert written(tmp_path / "other", seed=2)[1] != demo[1]
 
 
-def test_the_rules_have_written_it_so_the_journal_folds_to_the_same_state(tmp_path: Path) -> None:
+def test_the_rules_have_written_it_so_the_journal_folds_to_the_same_state(
+    demo: tuple[State, str], folder: Path
+) -> None:
     settings: Settings = load_settings(None, {}, {})
-    _, digest = written(tmp_path / "data")
-    assert folded_digest(tmp_path / "data", settings) == digest
-    assert journal_digest(tmp_path / "data", settings) == digest
+    assert folded_digest(folder, settings) == demo[1]
+    assert journal_digest(folder, settings) == demo[1]
 
 
 def test_nothing_happens_after_its_end_or_before_its_listing(state: State) -> None:

@@ -57,6 +57,25 @@ def test_who_settles_an_own_report_gets_no_notice(state: State) -> None:
     assert len(settle(state.listings[BOT_REF], None, NOW_MS, by=user_actor(USER))) == 1
 
 
+def test_a_user_has_10_open_reports_of_a_listing_and_its_reviews_at_most(state: State) -> None:
+    for number in range(8):
+        (event,) = report(
+            state.listings[BOT_REF],
+            USER,
+            "other",
+            "",
+            NOW_MS,
+            rating=user_actor(f"5000000000000000{number:02}"),
+        )
+        state.apply(event)
+    row = state.listings[BOT_REF]
+    assert len(row.open_reports) == 10
+    with pytest.raises(Refusal, match="too_many_reports"):
+        report(row, USER, "other", "", NOW_MS, rating=user_actor("500000000000000099"))
+    assert report(row, USER, "breaks_rules", "", NOW_MS), "a report in the place of an open one"
+    assert report(row, OTHER_USER, "other", "", NOW_MS)
+
+
 def test_only_a_public_listing_is_reported() -> None:
     state = state_after(listed()[:1])
     with pytest.raises(Refusal, match="not_public"):

@@ -166,6 +166,16 @@ def reviewed(gateway: ThreadGateway, count: int) -> requests.Response:
     return last
 
 
+def reported(gateway: ThreadGateway, count: int) -> requests.Response:
+    """Report so many reviews of a bot. Return the last answer."""
+    for user in (str(int(USER) + number) for number in range(count)):
+        gateway.done("POST", f"{ONE}/votes", {"user": user})
+        gateway.done("PUT", f"{ONE}/ratings/{user}", REVIEW)
+        report = {"user": BOT_SUBMISSION["owner_id"], "reason": "breaks_rules"}
+        last = gateway.operate("POST", f"{ONE}/ratings/{user}/reports", report)
+    return last
+
+
 def removed_review(gateway: ThreadGateway) -> requests.Response:
     gateway.done("POST", f"{ONE}/votes", {"user": USER})
     gateway.done("PUT", REVIEWED, REVIEW)
@@ -245,6 +255,7 @@ ASKED: dict[str, Ask] = {
     "tooManyRatings": lambda g, *_: reviewed(g, 101),
     "ratingWasRemoved": lambda g, *_: removed_review(g),
     "noSuchRating": lambda g, *_: g.operate("POST", f"{REVIEWED}/remove", {"reason": "It insults."}),
+    "tooManyReports": lambda g, *_: reported(g, 11),
     "quarantined": lambda g, *_: quarantined(g),
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
     "placeLost": lambda g, *_: g.operate("GET", "/manage/votes?after=1-0-00000000"),

@@ -17,6 +17,7 @@ from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.made_listings import MADE_IDS, list_made
 from tests.support.page_visitor import COOKIE, PageVisitor
+from tests.support.people_filled import drawn_pages, is_looked_at, pages
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
@@ -179,3 +180,28 @@ def test_no_page_changes_anything_for_another_site(
     answer = owner.request("POST", address(row), {"Sec-Fetch-Site": "cross-site"}, data={})
     assert answer.status_code == 403
     assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == before
+
+
+OF_EACH_KIND = {
+    "/{kind}",
+    "/{kind}/new",
+    "/{kind}/{id}",
+    "/{kind}/{id}/manage/profile",
+    "/review/{kind}/{id}",
+}
+"""The pages on which kinds differ most."""
+
+
+def test_a_browser_looks_at_every_page_and_at_the_own_pages_of_every_kind() -> None:
+    looked_at = pages()
+    assert {row.path for row in drawn_pages() if not is_looked_at(row, looked_at)} == set()
+    for kind in KINDS:
+        own = [row for row in drawn_pages() if row.kind is kind and in_general(row) in OF_EACH_KIND]
+        assert {in_general(row) for row in own} == OF_EACH_KIND
+        for row in own:
+            assert is_looked_at(row, looked_at, kinds=kind.plural), row.path
+
+
+def in_general(row: PageRow) -> str:
+    """Return the path of a page of all kinds."""
+    return row.path.replace(f"/{row.kind}", "/{kind}", 1)

@@ -232,7 +232,7 @@ SPAM = {"key": "spam", "title": "It is spam", "text": "It sends adverts."}
 
 def test_reasons_for_a_denial_replace_the_defaults() -> None:
     reasons = loaded(**{"review.reasons": [SPAM]}).review.reasons
-    assert [reason.model_dump() for reason in reasons] == [{**SPAM, "kind": "both"}]
+    assert [reason.model_dump() for reason in reasons] == [{**SPAM, "kind": "all"}]
     assert loaded(**{"review.reasons": []}).review.reasons == ()
 
 

@@ -1,7 +1,8 @@
 """A site with something on every page for people, and browsers that are signed in."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 
-from core.clock import MS_PER_DAY, day_of, month_of
+from core.clock import MS_PER_DAY, day_of, month_name, month_of
 from core.events import Event, ListingReviewed, ListingSaved, StatsUpdated, VoteCast, VoteFlagged
 from core.rows import StatsWindow
 from forms.file_fields import FileRef
@@ -18,6 +19,7 @@ from kinds.bots import BOTS
 from kinds.emojis import EMOJIS
 from kinds.registry import KINDS
 from kinds.sound_clips import SOUNDS, SoundProfile
+from pages.table import PEOPLE_PAGES
 from tests.support.browser import Visitor, visiting
 from tests.support.co_owners import let_join
 from tests.support.contract import set_webhook, uploaded, webhook
@@ -27,12 +29,21 @@ from tests.support.media_files import picture, sound
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, BOT_TOKEN, CLEO, DAN, EMIL, WITHOUT_BOT
 from tests.support.webhook_receiver import Receiver, status
+from web.pages import PageRow
 
 QUIZ_BOT = "600000000000000001"
 READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
 """Bots that the stand-in knows: one in review, and one that nobody has submitted."""
 SOUND, LOUD_SOUND, NEW_SOUND = "5c9a51e07f24", "a1b2c3d4e5f6", "0badc0ffee00"
 """Sounds of Ada's: the last one is in review."""
+NOT_DRAWN = re.compile(
+    r"\.(json|csv|xml|rss|txt|png|svg)$|/(random|ranking|download|callback|{part}|{pair}|{name})$"
+    r"|^/(terms|privacy|unsubscribe)$"
+)
+"""Paths of files and redirects, and of pages that this site has not: without the texts of its operator, or
+without the link of a mail."""
+IDS = {kind.plural: kind.id.sample for kind in KINDS} | {"bots": BOT, "servers": SERVER, "sounds": SOUND}
+"""A listing of each kind."""
 SAMPLED = [kind for kind in KINDS if kind.plural not in {"bots", "servers", "sounds"}]
 """The kinds of which Ada has a sample."""
 PAST_DAYS = 75
@@ -64,6 +75,7 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
             "short_description": "Plays music in voice channels.",
             "description": DESCRIPTION,
             "categories": ["Music"],
+            "commands": ["/play: Plays a song", "/skip: Plays the next one"],
         }
         banner = uploaded(gateway, BOTS, "banner", picture(size=(1_500, 500)), ADA).digest
         shots = [
@@ -208,7 +220,49 @@ def signed_in(
 
 
 def pages() -> list[tuple[str | None, str]]:
-    """Return every page of the site with content, and the user whose browser sees it."""
+    """Return every page of the site with content, and the user whose browser sees it.
+
+    A page that `written` does not have is looked at for its first kind; `known` has the ids in its address.
+    """
+    found = written()
+    for row in drawn_pages():
+        if not is_looked_at(row, found):
+            path = row.path.replace("{id}", IDS[str(row.kind)] if row.kind is not None else ADA)
+            found.append((_visitor(row), path.replace("{user_id}", BEN)))
+    return found
+
+
+def drawn_pages() -> list[PageRow]:
+    """Return the pages that are HTML, and that this site has."""
+    return [row for row in PEOPLE_PAGES if row.method == "GET" and not NOT_DRAWN.search(row.path)]
+
+
+def is_looked_at(
+    row: PageRow, found: Sequence[tuple[str | None, str]], kinds: str = "|".join(map(str, KINDS))
+) -> bool:
+    """Return true if an address of this page, for one of the kinds, is among those found."""
+    path = row.path if row.kind is None else re.sub(rf"/{row.kind}(?=/|$)", f"/({kinds})", row.path, count=1)
+    pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", path))
+    return any(pattern.fullmatch(each.partition("?")[0]) for _, each in found)
+
+
+def _visitor(row: PageRow) -> str | None:
+    """Return the user who looks at a page: the owner, or a moderator for the pages of moderators."""
+    is_of_moderator = row.access == "moderator" or "/reviews/{user_id}/remove" in row.path
+    return None if row.access == "anyone" else CLEO if is_of_moderator else ADA
+
+
+def known(gateway: PeopleGateway, path: str) -> str:
+    """Return an address with the ids that only the gateway knows, and with the month of its clock."""
+    for name, things in (("{key_id}", "keys"), ("{delivery_id}", "webhook/deliveries")):
+        if name in path:
+            found = gateway.done("GET", f"/manage/bots/{BOT}/{things}")[things.rpartition("/")[2]]
+            path = path.replace(name, found[0]["id"])
+    return path.replace("{month}", month_name(month_of(gateway.clock.now_ms())))
+
+
+def written() -> list[tuple[str | None, str]]:
+    """Return the addresses that are looked at for what they show there."""
     bots, server = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"
     tabs = ("", "/votes", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [
@@ -231,6 +285,7 @@ def pages() -> list[tuple[str | None, str]]:
         *((ADA, f"/{kind}/new") for kind in SAMPLED),
         *((ADA, f"/{kind}/{kind.id.sample}/manage/profile") for kind in SAMPLED),
         *((CLEO, f"/review/{kind}/{kind.id.sample}") for kind in SAMPLED),
+        *((BEN, f"/{kind}/{IDS[kind.plural]}/take-over") for kind in KINDS if kind.known_as is not None),
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),

@@ -15,10 +15,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-from tests.support.gateways import BOT_SUBMISSION, OPERATOR_TOKEN
+from kinds.kind import Kind
+from kinds.registry import KINDS
+from tests.support.contract import sample_submission
+from tests.support.gateways import BOT_SUBMISSION, OPERATOR_TOKEN, Client
 
 VOTED_BOT = "100000000000000000"
 USERS_PER_CALL = 1_000
+CHANGES_OF_A_KIND = 4
+"""The changes of a `Lister` to a listing of one kind."""
 SETTINGS = {"limits.stats.requests": 1_000_000}
 """The settings of the gateway that the load needs."""
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
@@ -47,7 +52,8 @@ class Connection:
     It has the operator token if a call names no other.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, base_url: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.base_url = base_url
         self._reader = reader
         self._writer = writer
 
@@ -84,7 +90,7 @@ async def connected(base_url: str) -> AsyncIterator[Connection]:
     except OSError:
         raise Gone from None
     try:
-        yield Connection(reader, writer)
+        yield Connection(base_url, reader, writer)
     finally:
         writer.close()
         with contextlib.suppress(OSError):
@@ -234,6 +240,88 @@ def _next_view(view: View, number: int) -> View:
             return replace(view, webhook=None)
 
 
+class Listed(NamedTuple):
+    """A listing of a `Lister`, as lists show it."""
+
+    kind: str
+    state: str
+    voters: int
+
+
+class Lister:
+    """Has a listing of one kind after the other: it submits the sample of the kind, approves it if that is
+    needed, casts a vote or gives a like if the kind has them, and removes it."""
+
+    def __init__(self, number: int, kinds: Sequence[Kind] = KINDS) -> None:
+        self.acknowledged = self.sent = 0
+        self.kinds = kinds
+        self._owner, self._user = str(4 * 10**17 + number), str(5 * 10**17 + number)
+        self._forms: dict[str, Any] = {}
+        self._path = ""
+        self._shown: list[Listed | None] = [None]
+
+    @property
+    def listed(self) -> Listed | None:
+        """The listing after the changes that were acknowledged."""
+        return self._shown[self.acknowledged]
+
+    async def prepare(self, connection: Connection) -> None:
+        client = Client()
+        client.base_url, client.operator_token = connection.base_url, OPERATOR_TOKEN
+        for kind in self.kinds:
+            self._forms[kind.plural] = {**sample_submission(client, kind), "owner_id": self._owner}
+        client.session.close()
+
+    async def change(self, connection: Connection, number: int) -> None:
+        kind, step = self._at(number)
+        self._shown.append(self._next(kind, step))
+        match step:
+            case 0:
+                form = self._forms[kind.plural]
+                listing = await connection.done("POST", f"/manage/{kind}", form)
+                self._path = f"/manage/{kind}/{listing['id']}"
+            case 1 if not kind.is_seen_at_once:
+                await connection.done("POST", f"{self._path}/approve", {})
+            case 2 if kind.tally == "votes":
+                await connection.done("POST", f"{self._path}/votes", {"user": self._user})
+            case 2 if kind.tally == "likes":
+                await connection.done("PUT", f"{self._path}/likes/{self._user}", {})
+            case 3:
+                await connection.done("DELETE", self._path)
+
+    async def recovered(self, connection: Connection) -> int:
+        shown = await self._listed(connection)
+        for number in range(self.acknowledged, self.sent + 1):
+            if shown == self._shown[number]:
+                del self._shown[number + 1 :]
+                return number
+        raise Lost(f"after change {self.acknowledged} of {self.sent} it is {shown}, not {self.listed}", 1)
+
+    def _at(self, number: int) -> tuple[Kind, int]:
+        """Return the kind and the step of a change."""
+        of, step = divmod(number - 1, CHANGES_OF_A_KIND)
+        return self.kinds[of % len(self.kinds)], step
+
+    def _next(self, kind: Kind, step: int) -> Listed | None:
+        if step == 3:
+            return None
+        state = "approved" if step or kind.is_seen_at_once else "in_review"
+        return Listed(kind.plural, state, int(step == 2 and kind.tally is not None))
+
+    async def _listed(self, connection: Connection) -> Listed | None:
+        """Return the owner's listing, whose id may have been in an answer that never came."""
+        found: list[Listed] = []
+        for kind in self.kinds:
+            for each in (await connection.done("GET", f"/manage/{kind}?limit=100"))[kind.plural]:
+                if each["owner_id"] == self._owner:
+                    self._path = f"/manage/{kind}/{each['id']}"
+                    debug = await connection.done("GET", f"/debug/listings/{kind}/{each['id']}.json")
+                    found.append(Listed(kind.plural, each["state"], debug["voters"]))
+        if len(found) > 1:
+            raise Lost(f"the only listing of an owner is {found}", 1)
+        return found[0] if found else None
+
+
 def _count(number: int) -> int:
     return number % 1_000
 
@@ -243,7 +331,7 @@ def _webhook_url(number: int) -> str:
 
 
 def clients(voters: int = 4, owners: int = 1) -> list[Load]:
-    return [*map(Voter, range(voters)), *map(Owner, range(owners))]
+    return [*map(Voter, range(voters)), *map(Owner, range(owners)), *map(Lister, range(owners))]
 
 
 async def prepare(base_url: str, loads: Sequence[Load]) -> None:

@@ -2,15 +2,14 @@
 
 import runpy
 import sys
+from functools import reduce
+from operator import or_
 
 from kinds import registry
-from tests.support.eighth_kind.cards import CARDS
-from tests.support.eighth_kind.clips import CLIPS
-from tests.support.eighth_kind.recipes import RECIPES
-from tests.support.eighth_kind.stickers import STICKERS
+from tests.support.eighth_kind import SCRATCH
 
-every = (*registry.KINDS, STICKERS, CARDS, RECIPES, CLIPS)
-profiles = registry.AnyProfile | STICKERS.profile | CARDS.profile | RECIPES.profile | CLIPS.profile
+every = (*registry.KINDS, *SCRATCH)
+profiles = reduce(or_, (kind.profile for kind in SCRATCH), registry.AnyProfile)
 vars(registry).update(KINDS=every, BY_PLURAL={kind.plural: kind for kind in every}, AnyProfile=profiles)
 if sys.argv[1:] == ["fold-disk"]:
     runpy.run_module("cli.fold_disk", run_name="__main__")

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from journal.segments import list_segments
+from kinds.registry import KINDS
 from tests.support import recorded_load
+from tests.support.clip_gateway import ClipGateway
+from tests.support.eighth_kind import SCRATCH
 from tests.support.killable_gateway import DidNotStart, KillableGateway
 from tests.system.faults.crash import crash, drawn_seed
 
 ROUNDS = 50
-CHANGES = 30
+CHANGES = recorded_load.CHANGES_OF_A_KIND * len(KINDS) + 2
 
 
 @pytest.mark.long
@@ -60,6 +63,23 @@ def test_a_kill_leaves_every_change_that_was_acknowledged(
 ) -> None:
     assert checked(*killed) == [0] * len(killed[1])
     assert all(client.acknowledged == CHANGES for client in killed[1])
+
+
+def test_a_kill_leaves_the_listings_of_kinds_that_the_program_does_not_know(tmp_path: Path) -> None:
+    lister, gateway = recorded_load.Lister(0, SCRATCH), ClipGateway(tmp_path / "data")
+    asyncio.run(recorded_load.prepare(gateway.start().base_url, [lister]))
+    changes = recorded_load.CHANGES_OF_A_KIND - 1  # it is there, and was voted for
+    for kind in SCRATCH:
+        try:
+            asyncio.run(recorded_load.run(gateway.base_url, [lister], changes))
+        finally:
+            gateway.close()
+        gateway.start()
+        assert asyncio.run(recorded_load.check(gateway.base_url, [lister])) == [0]
+        assert lister.listed is not None
+        assert lister.listed.kind == kind.plural
+        changes = recorded_load.CHANGES_OF_A_KIND
+    gateway.close()
 
 
 def test_the_loop_tells_of_changes_that_are_not_there(
