@@ -3,10 +3,11 @@
 Invariant: a token is never shown, and a secret only in the answer that made it.
 """
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, get_args
 
 from msgspec import Meta
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from actions.action import Access, Action, Call, Command, Option
 from actions.deliveries import ErrorClass, find_webhook
@@ -14,10 +15,19 @@ from actions.keys import OVERLAP
 from actions.views import Count, Moment, Success, View, described, example, including
 from core.rows import Webhook, WebhookEvent
 from forms.fields import Nothing
+from forms.reading import not_a_choice
 from languages.language_names import Language
+from languages.refusals import Invalid
 from listings.forms import Overlap, WebhookSettings
 from listings.rules import listing_of
-from listings.webhooks import lift_suspension, probe_endpoint, remove_webhook, rotate_secret, save_webhook
+from listings.webhooks import (
+    EVENT_PARTS,
+    lift_suspension,
+    probe_endpoint,
+    remove_webhook,
+    rotate_secret,
+    save_webhook,
+)
 
 Secret = Annotated[
     str,
@@ -118,9 +128,25 @@ def suspension_view(webhook: Webhook) -> SuspensionView | None:
     )
 
 
+def offered_events(call: Call) -> Sequence[WebhookEvent]:
+    """Return the events that happen here to listings of the kind."""
+    kind, every = call.listing_kind, EVENT_PARTS.items()
+    absent = {event for event, part in every if not call.tools.offers(kind, part)}
+    return [each for each in get_args(WebhookEvent) if each not in absent]
+
+
+def _refuse_absent(call: Call, form: WebhookSettings) -> None:
+    """Raise Invalid for an event that never happens here."""
+    offered = offered_events(call)
+    for number, event in enumerate(form.events or ()):
+        if event not in offered:
+            raise Invalid({f"events.{number}": not_a_choice(offered)})
+
+
 async def save(call: Call, form: WebhookSettings) -> SavedWebhook:
     """Replace the settings, and return them with the signing secret if this call has made it."""
     before = listing_of(call.state, call.ref).webhook
+    _refuse_absent(call, form)
     events = save_webhook(call.state, call.ref, form, call.tools.webhooks, call.now_ms, by=call.by)
 
     def saved() -> SavedWebhook:
@@ -136,7 +162,9 @@ def show(call: Call, _: None) -> WebhookAnswer:
 
 
 def _view(call: Call) -> WebhookView:
-    return webhook_view(find_webhook(call), call.state.deliveries.waiting(call.ref), call.now_ms)
+    view = webhook_view(find_webhook(call), call.state.deliveries.waiting(call.ref), call.now_ms)
+    offered = offered_events(call)
+    return replace(view, events=tuple(each for each in view.events if each in offered))
 
 
 async def remove(call: Call, _: None) -> Success:

@@ -6,7 +6,7 @@ which it is kept. It reports at most one fault of each field, and every field th
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args, get_origin
 
@@ -197,10 +197,15 @@ def _whole(value: Any, at: str, faults: Faults) -> Any:
     return value
 
 
+def not_a_choice(choices: Sequence[str]) -> Fault:
+    """Return the fault of a text that is none of the choices."""
+    *others, last = map(repr, choices)
+    return Fault("not_a_choice", {"choices": f"{', '.join(others)} or {last}"})
+
+
 def _choice(choices: tuple[str, ...], value: Any, at: str, faults: Faults) -> Any:
     if not (isinstance(value, str) and value in choices):
-        *others, last = map(repr, choices)
-        faults[at] = Fault("not_a_choice", {"choices": f"{', '.join(others)} or {last}"})
+        faults[at] = not_a_choice(choices)
     return value
 
 

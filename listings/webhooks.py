@@ -1,6 +1,6 @@
 """Webhook settings, tests and redeliveries. Invariant: tests and redeliveries go the way of a real vote."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -11,6 +11,7 @@ from core.events import DeliveryQueued, EndpointHealthSet, Event, SlotsSet
 from core.rows import VOTES_ALONE, Delivery, Suspension, Webhook, WebhookEvent
 from core.state import State
 from grammars.http_urls import UrlRefused
+from kinds.kind import PartName
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from listings.forms import WebhookSettings
@@ -49,6 +50,11 @@ def delivery_of(state: State, ref: str, delivery_id: str) -> Delivery:
     if delivery is None:
         raise Refusal("no_such_delivery")
     return delivery
+
+
+EVENT_PARTS: Mapping[WebhookEvent, PartName] = {"rating.posted": "ratings"}
+"""The parts of kinds without which an event never happens. All other events happen to every kind with a
+webhook."""
 
 
 def save_webhook(

@@ -21,6 +21,7 @@ from handlers.route import Access, AnyRoute, of_kinds
 from handlers.routes import TAGS
 from kinds.kind import Kind
 from kinds.registry import KINDS
+from listings.webhooks import EVENT_PARTS
 from openapi.deployment import Deployment
 from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
 from openapi.examples import (
@@ -34,7 +35,7 @@ from openapi.examples import (
     USER,
     answers_of,
 )
-from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref
+from openapi.schemas import answer_name, component_of, is_required, name_of, query_parameters, ref
 from operators.operator_pages import ALL_ROUTES
 
 Node = dict[str, Any]
@@ -86,9 +87,8 @@ An event can arrive twice: every attempt of it has the same `webhook-id`. Before
 check its signature (https://www.standardwebhooks.com), or compare the `Authorization` header with your
 token."""
 
-_EVENT_TEXT = """$name sends this request to endpoints whose `events` include the event: `review.approved`,
-`review.denied`, `vote.struck`, which is sent once for each user, or `rating.posted`. `at` is the time of the
-decision or of the review, and the same in each attempt.
+_EVENT_TEXT = """$name sends this request to endpoints whose `events` include its `type`. `vote.struck`
+is sent once for each user. `at` is the time of the event, and the same in each attempt.
 
 These bodies have a `type`; bodies of votes have none. Headers, signature, attempts and suspension are the
 same as for votes."""
@@ -147,7 +147,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "listingEvent": {
                 "post": _webhook(
                     "listingEvent",
-                    "A review is decided, votes are removed, or a user has written a review",
+                    "Something other than a vote has happened to a listing",
                     _EVENT_TEXT,
                     "ListingEvent",
                 )
@@ -171,24 +171,35 @@ def openapi_document(deployment: Deployment) -> Node:
     filled: Node = _filled(document, deployment)
     if len(routes) == len(ALL_ROUTES):
         return filled
-    absent = frozenset(map(str, KINDS)) - frozenset(map(str, deployment.kinds))
-    return _pruned(_without(filled, absent) if absent else filled)
+    kinds = frozenset(map(str, KINDS)) - frozenset(map(str, deployment.kinds))
+    events = frozenset(event for event, part in EVENT_PARTS.items() if part in deployment.without)
+    for absent in filter(None, (kinds, events)):
+        filled = _without(filled, absent)
+    return _pruned(filled)
 
 
 def _without(node: Any, absent: frozenset[str]) -> Any:
-    """Return the node without the choices and the counts of kinds that are off."""
+    """Return the node without the choices, the counts and the events that are off."""
     if isinstance(node, list):
-        return [_without(each, absent) for each in node]
+        return [_without(each, absent) for each in node if not _is_of(each, absent)]
     if not isinstance(node, dict):
         return node
-    kept = {name: _without(each, absent) for name, each in node.items()}
+    kept = {name: _without(each, absent) for name, each in node.items() if not _is_of(each, absent)}
     choices = node.get("enum")
     if isinstance(choices, list) and absent.issubset(map(str, choices)):
         kept["enum"] = [each for each in choices if each not in absent]
+    if "enum" in kept.get("schema", ()) and kept.get("example") in absent:
+        kept["example"] = kept["schema"]["enum"][0]
     properties = node.get("properties")
     if isinstance(properties, dict) and absent <= properties.keys():
         kept["properties"] = {name: each for name, each in kept["properties"].items() if name not in absent}
     return kept
+
+
+def _is_of(node: Any, events: frozenset[str]) -> bool:
+    """Return true if a node refers to the schema or the example of one of the events."""
+    name = node.get("$ref", "").rpartition("/")[2] if isinstance(node, dict) else ""
+    return name.casefold() in {component_of(event).casefold() for event in events}
 
 
 def _pruned(document: Node) -> Node:

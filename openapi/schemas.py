@@ -81,12 +81,17 @@ def _vote_for(kind: Kind, id_name: str) -> type[Struct]:
     )
 
 
+def component_of(event: str) -> str:
+    """Return the name of the body of an event among the components."""
+    return "".join(part.capitalize() for part in event.split("."))
+
+
 def _listing_event(event: WebhookEvent, said: str, **own: Any) -> type[Struct]:
     """Return the body of an event of a listing. In `said`, `{one}` stands for the kinds with their ids."""
     *others, last = [f"{kind.one} (`{id_name}`)" for kind, id_name in HOOKED]
     about = said.format(one=f"{', '.join(others)} or {last}" if others else last)
     return defstruct(
-        "".join(part.capitalize() for part in event.split(".")),
+        component_of(event),
         [*own.items(), *((name, id_view(kind) | UnsetType, UNSET) for kind, name in HOOKED), ("at", Moment)],
         namespace={"__doc__": about[0].upper() + about[1:]},
         module=__name__,

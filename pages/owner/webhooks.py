@@ -29,11 +29,12 @@ from actions.webhooks import (
     RotatedSecret,
     SavedWebhook,
     WebhookAnswer,
+    offered_events,
     save,
 )
 from actions.webhooks import show as shown_webhook
 from core.failures import Unavailable
-from core.rows import VOTES_ALONE, Webhook, WebhookEvent
+from core.rows import VOTES_ALONE, Webhook
 from forms.reading import read
 from languages.language_names import OWN_NAMES
 from languages.refusals import Invalid, Refusal
@@ -81,18 +82,13 @@ def show(page: PageCall, secret: Secret | None = None) -> Shown[WebhookAnswer | 
         "own_names": OWN_NAMES,
         "languages": LANGUAGES,
         "events": EVENTS,
-        "offered": [each for each in EVENTS if _offers(page, each)],
+        "offered": offered_events(page.call),
         "why": text_of_error,
         "latest": [delivery_view(each, row.webhook) for each in latest],
         "last": delivery_view(finished[-1], row.webhook) if finished else None,
         "errors": _errors(page),
     }
     return Shown(webhook, html=html, template="manage_webhook", missing="no_such_webhook")
-
-
-def _offers(page: PageCall, event: WebhookEvent) -> bool:
-    """Return true if listings of the kind have such events here."""
-    return event != "rating.posted" or page.call.tools.offers(page.call.listing_kind, "ratings")
 
 
 def _form(page: PageCall) -> Mapping[str, Any]:

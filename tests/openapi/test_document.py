@@ -11,7 +11,6 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 import gateway.serve as composition
 from core.rows import Delivery, WebhookEvent
-from handlers import public_files
 from handlers.reply import JSON
 from handlers.route import Resource
 from kinds.registry import KINDS
@@ -102,8 +101,8 @@ def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(composition, "make_application", recording)
     with running(tmp_path / "data", **{"debug.pages": False}) as gateway:  # pages have twins, and are none
         assert gateway.request("GET", "/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
-    operations = {(method, route.path) for route in served for method in route.endpoints}
-    assert operations - {("GET", public_files.PATH)} == set(OPERATIONS)  # pages name files, too
+    files = ("GET", "/files/{name}")  # it is a page, where there are pages
+    assert {(method, route.path) for route in served for method in route.endpoints} == {*OPERATIONS, files}
 
 
 def test_every_path_lists_its_methods(gateway: ThreadGateway) -> None:

@@ -16,6 +16,7 @@ from core.events import Event, ListingReviewed, ListingSaved, StatsUpdated, Vote
 from core.rows import StatsWindow
 from forms.file_fields import FileRef
 from kinds.bots import BOTS
+from kinds.emojis import EMOJIS
 from kinds.registry import KINDS
 from kinds.sound_clips import SOUNDS, SoundProfile
 from pages.table import PEOPLE_PAGES
@@ -96,11 +97,7 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
             eventually(lambda: webhook(gateway)["pending"] == 0)
             receiver.default = status(500)
         receiver.default = status(204)
-        review = f"/manage/bots/{BOT}/ratings/{BEN}"
-        gateway.done("PUT", review, {"stars": 4, "text": "It plays what I like, and never stops."})
-        gateway.done(
-            "PUT", f"{review}/answer", {"text": "Thank you! A queue for each voice channel is next."}
-        )
+        review_jukebox(gateway)
         shy = {**BOT_SUBMISSION, "id": OTHER_BOT, "name": "Wallflower", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", shy)
         gateway.clock.advance(3_600)
@@ -119,6 +116,15 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
         listed(gateway, WITHOUT_BOT, **library, keywords="books")
         gateway.clock.advance(3_600)
         yield gateway
+
+
+def review_jukebox(gateway: PeopleGateway) -> None:
+    """Ben has written a review of Ada's bot. Ada has answered it, and Emil reported it."""
+    review = f"/manage/bots/{BOT}/ratings/{BEN}"
+    gateway.done("PUT", review, {"stars": 4, "text": "It plays all day, and only once has it stopped."})
+    gateway.done("PUT", f"{review}/answer", {"text": "Thank you! It stops no more."})
+    report = {"user": EMIL, "reason": "other", "text": "Ben and Ada are friends."}
+    gateway.done("POST", f"{review}/reports", report)
 
 
 def list_sounds(gateway: PeopleGateway) -> None:
@@ -262,7 +268,11 @@ def written() -> list[tuple[str | None, str]]:
     return [
         *((None, path) for path in ("/", "/bots", "/servers", "/bots?sort=name&category=Music", "/signin")),
         *((None, path) for path in (f"/bots/{BOT}", f"/bots/{BOT}/vote")),
-        *((ADA, path) for path in (f"/bots/{BOT}", f"/bots/{OTHER_BOT}")),
+        *((ADA, path) for path in (f"/bots/{BOT}", f"/bots/{OTHER_BOT}", "/add", f"/bots/{BOT}/reviews")),
+        *((ADA, f"/bots/{BOT}/reviews/{BEN}/{act}") for act in ("answer", "report")),
+        (CLEO, f"/bots/{BOT}/reviews/{BEN}/remove"),
+        *((BEN, path) for path in (f"/bots/{BOT}/reviews", f"/emojis/{EMOJIS.id.sample}/add-to-server")),
+        (CLEO, f"/review/bots/{BOT}"),
         (DAN, f"/servers/{SERVER}"),
         *((ADA, path) for path in ("/", "/me", "/me/notices", "/me/sessions", "/me/data")),
         *((ADA, path) for path in ("/bots/new", f"/bots/new?id={FRESH_BOT}")),

@@ -61,6 +61,7 @@ LISTS = (
         "/terms",
         "/privacy",
         "/signin",
+        "/add",
         "/nowhere",
     ),
     *(

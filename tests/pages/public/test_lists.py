@@ -152,13 +152,15 @@ def test_the_first_page_shows_what_is_popular_and_what_is_new(stranger: Person) 
 
 def test_the_first_page_leads_to_what_is_one_s_own(gateway: PeopleGateway) -> None:
     assert 'href="/me"' in gateway.person(ADA).page("/")
-    assert 'href="/signin?to=/bots/new"' in gateway.person(None).page("/")
+    stranger = gateway.person(None)
+    assert 'href="/add"' in stranger.page("/")
+    assert 'href="/signin?to=/bots/new"' in stranger.page("/add")
 
 
 def test_an_empty_list_leads_on(stranger: Person) -> None:
     page = stranger.page("/servers?keyword=nobody-has-it")
     assert '<a class="button" href="/servers">Clear filters</a>' in page
-    assert "/signin?to=/servers/new" in stranger.page("/")
+    assert 'href="/add"' in page
 
 
 @pytest.mark.parametrize("path", ["/index.json", "/bots.json", "/servers.json?sort=name"])

@@ -16,6 +16,7 @@ from tests.support.platform_stand_in import ADA, BEN, CLEO, GOOD_SERVER
 HERE = f"/bots/{BOT}"
 REVIEWS = f"{HERE}/reviews"
 WORDS = "It counts well, and its owner helps."
+HOOK = {"url": "https://hooks.example/votes", "events": ["vote", "rating.posted"]}
 FORM = {"stars": "4", "text": WORDS}
 
 
@@ -183,6 +184,7 @@ def test_without_reviews_no_page_call_or_text_of_them_exists(tmp_path: Path) -> 
         gateway.done("POST", f"/manage{HERE}/approve", {})
         gateway.done("POST", f"/manage{HERE}/votes", {"user": BEN})
         gateway.person(BEN).post(REVIEWS, FORM)
+        gateway.done("PUT", f"/manage{HERE}/webhook", HOOK)
     with serving(tmp_path, **{"ratings.enabled": "false"}) as gateway:
         ada = gateway.person(ADA)
         for path in (REVIEWS, f"{REVIEWS}.json", f"{REVIEWS}/{BEN}/report"):
@@ -191,6 +193,10 @@ def test_without_reviews_no_page_call_or_text_of_them_exists(tmp_path: Path) -> 
         described = gateway.request("GET", "/openapi.json").text
         assert "/ratings" not in described
         assert "RatingList" not in described
+        assert "rating.posted" not in described
+        refused = gateway.operate("PUT", f"/manage{HERE}/webhook", HOOK)
+        assert (refused.status_code, [*refused.json()["fields"]]) == (400, ["events.1"])
+        assert gateway.done("GET", f"/manage{HERE}/webhook")["events"] == ["vote"]
         for path in (HERE, "/bots", "/me/notices", f"{HERE}.json", f"{HERE}/manage/webhook"):
             page = ada.get(path).text
             assert not re.search("reviews|rating_count|aggregateRating|Reviews by users", page), path
