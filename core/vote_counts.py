@@ -129,8 +129,9 @@ class VoteCountsView:
         ]
 
     def summed(self, ref: str) -> NodeCounts:
-        """Return the counts as if one node, without a label, had counted all."""
-        return _told("", _sum(map(_decoded, self.rows(ref))))
+        """Return the counts as if one node, without a label, had counted all. The row of likes is not among
+        them: the votes say the same."""
+        return _told("", _sum(map(_decoded, _of_nodes(self.rows(ref)))))
 
     def rows(self, ref: str) -> tuple[bytes, ...]:
         """Return the row of each node, as bytes."""

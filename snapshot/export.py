@@ -190,8 +190,8 @@ def _users(state: State) -> Iterator[Row]:
 
 
 def _counted(state: State) -> Iterator[str]:
-    """Yield the listings with votes by day and month."""
-    return (ref for ref in state.listings.refs if state.vote_counts.rows(ref))
+    """Yield the listings with votes by day and month that do not follow from their votes."""
+    return (ref for ref in state.listings.refs if state.vote_counts.canonical(ref))
 
 
 def _counts(state: State) -> Iterator[Row]:

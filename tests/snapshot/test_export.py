@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import Event
+from core.events import Event, ListingSaved, VoteCast
 from snapshot.export import MANIFEST, ExportCorrupt, Format, NotEmpty, export_state
 from snapshot.recovery import recover
 from snapshot.restore import read_export, restore_into
@@ -30,6 +30,7 @@ from tests.support.exports import (
 )
 from tests.support.folder_bytes import bytes_of, flips, overwrite
 from tests.support.generated_events import sequences
+from tests.support.made_listings import MADE_ROWS
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 
@@ -52,6 +53,20 @@ def refusal(out: Path) -> str:
 
 
 # -- there and back --------------------------------------------------------------------------------------
+
+
+@by_format
+def test_a_like_counts_once_in_its_day_after_a_restore(tmp_path: Path, written_as: Format) -> None:
+    listing, user = next(row for row in MADE_ROWS if row.ref.startswith("themes/")), "7"
+    ref = listing.ref
+    events: list[Event] = [
+        ListingSaved(ref, "8", listing.profile, "approved", NOW_MS),
+        VoteCast(ref, user, 1, NOW_MS),
+    ]
+    out, state = exported(tmp_path, written_as, events)
+    restored = read_export(out, empty_state).state
+    assert [*state.vote_counts.days(ref).values()] == [1]
+    assert restored.vote_counts.days(ref) == state.vote_counts.days(ref)
 
 
 @by_format
