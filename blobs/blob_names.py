@@ -31,12 +31,15 @@ _SEEN = re.compile(
 )
 
 
-ALIKE_SLICE = 10_000  # 1 ms
-
-
 def digests_in(packed: bytes) -> set[str]:
     """Return the digests of the files that a packed row names."""
     return {found.decode() for found in _NAMED.findall(packed)}
+
+
+def looks_in(packed: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the digests of the pictures that a packed row names, with their perceptual hashes."""
+    for digest, look in _SEEN.findall(packed):
+        yield digest.decode(), int(look, 16)
 
 
 def named_in(state: State) -> set[str]:
@@ -59,10 +62,8 @@ class BlobNames:
         """`kinds` are those whose listings everybody may see."""
         self._kinds = kinds
         self._listings = state.listings
-        self._refs: dict[bytes, tuple[str, ...]] = {}
-        """The listings that have named a file, by its digest."""
-        self._looks: dict[bytes, int] = {}
-        """The perceptual hashes of those that are pictures."""
+        self._refs: dict[bytes, str | tuple[str, ...]] = {}
+        """The listings that have named a file, by its digest: nearly always it is one."""
         self.news = set[str]()
         """The digests of files that were named for the first time, and that `taken_news` has not returned."""
         self.is_complete = False
@@ -70,7 +71,7 @@ class BlobNames:
     def refs(self, digest: str) -> Sequence[str]:
         """Return the listings that name a file, in any slot."""
         key = bytes.fromhex(digest)
-        known = self._refs.get(key, ())
+        known = self._known(key)
         now = tuple(ref for ref in known if digest in self.named_by(ref))
         if now != known:
             self._put(key, now)
@@ -82,7 +83,7 @@ class BlobNames:
 
     def public(self, digest: str) -> FileRef | None:
         """Return a file if a public listing shows it to everybody."""
-        for ref in self._refs.get(bytes.fromhex(digest), ()):
+        for ref in self._known(bytes.fromhex(digest)):
             is_offered = ref in self._listings and kind_of(ref) in self._kinds
             row = self._listings.peek(ref) if is_offered else None
             for file in files_in(row.profile) if row is not None and row.is_public else ():
@@ -100,16 +101,6 @@ class BlobNames:
             yield from files_in(row.change.other)
         if row.review is not None and row.review.denied_profile is not None:
             yield from files_in(row.review.denied_profile)
-
-    def alike(self, look: str, most: int, found: dict[str, int]) -> Iterator[None]:
-        """Find the pictures of which few bits of the hash differ, in slices. Put the number of those bits
-        into `found`, by digest."""
-        wanted, known = int(look, 16), tuple(self._looks.items())
-        for first in range(0, len(known), ALIKE_SLICE):
-            for key, each in known[first : first + ALIKE_SLICE]:
-                if (each ^ wanted).bit_count() <= most:
-                    found[key.hex()] = (each ^ wanted).bit_count()
-            yield
 
     def taken_news(self) -> Sequence[str]:
         """Return the digests that were named for the first time, and forget them."""
@@ -130,21 +121,20 @@ class BlobNames:
                 self._look(ref)
 
     def _look(self, ref: str) -> None:
-        packed = self._listings.content(ref)
-        looks = dict(_SEEN.findall(packed))
-        for digest in digests_in(packed):
+        for digest in digests_in(self._listings.content(ref)):
             key = bytes.fromhex(digest)
-            refs = self._refs.get(key, ())
-            if (look := looks.get(digest.encode())) is not None:
-                self._looks[key] = int(look, 16)
+            refs = self._known(key)
             if not refs:
                 self.news.add(digest)
             if ref not in refs:
                 self._put(key, (*refs, ref))
 
+    def _known(self, key: bytes) -> tuple[str, ...]:
+        known = self._refs.get(key, ())
+        return (known,) if isinstance(known, str) else known
+
     def _put(self, key: bytes, refs: tuple[str, ...]) -> None:
         if refs:
-            self._refs[key] = refs
+            self._refs[key] = refs[0] if len(refs) == 1 else refs
         else:
             self._refs.pop(key, None)
-            self._looks.pop(key, None)

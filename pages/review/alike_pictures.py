@@ -4,11 +4,15 @@ Two pictures are alike if few bits of their perceptual hashes differ. Nothing is
 looks at both.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from blobs.blob_names import looks_in
+from core.listing_table import survey
 from core.rows import Listing
 from forms.file_fields import FileRef
+from kinds.registry import kind_of
 from pages.page import PageCall
 from pages.public.lists import pictures_of
 
@@ -37,16 +41,22 @@ def twins_in(files: Sequence[FileRef]) -> Sequence[FileRef]:
 
 async def alike_to(page: PageCall, row: Listing) -> Sequence[AlikePicture]:
     """Return pictures of public listings that are like those of the latest version, the most alike first."""
-    blobs, listings = page.site.blobs, page.call.state.listings
-    pictures = pictures_of(row, row.latest)
-    if not pictures:
+    listings, kind, bits = page.call.state.listings, kind_of(row.ref), dict[str, int]()
+    looks = {int(each.look, 16) for each in pictures_of(row, row.latest)}
+    if not looks:
         return ()
-    await blobs.until_named()
-    bits = dict[str, int]()
-    for look in {each.look for each in pictures}:
-        await page.call.tools.in_slices(blobs.names.alike(look, MOST_BITS, bits))
-    refs = {ref for digest in bits for ref in blobs.names.refs(digest)} - {row.ref}
-    rows = [listings.peek(ref) for ref in refs if ref in listings]
+    refs, alike = listings.refs, list[str]()
+
+    def look(ref: str) -> None:
+        for digest, other in looks_in(listings.content(ref)) if ref in listings else ():
+            differ = min((other ^ each).bit_count() for each in looks)
+            if differ <= MOST_BITS:
+                bits[digest] = differ
+                alike.append(ref)
+
+    begin, end = bisect_left(refs, kind.prefix), bisect_left(refs, f"{kind}0")  # "0" follows "/"
+    await page.call.tools.in_slices(survey(refs[begin:end], look))
+    rows = [listings.peek(ref) for ref in {*alike} - {row.ref} if ref in listings]
     found = {
         (bits[file.digest], each.ref, each.profile.name, file)
         for each in rows
