@@ -14,7 +14,7 @@ SHORTEST, LONGEST = 3, 32
 HANDLE = r"^(?=.*[A-Za-z0-9])[A-Za-z0-9_.]{3,32}$"
 ADDRESS_WORDS = (
     *("users", "files"),
-    *("new", "random", "ranking", "suggestions", "colours", "likes", "votes", "search", "index"),
+    *("add", "new", "random", "ranking", "suggestions", "colours", "likes", "votes", "search", "index"),
     *(
         "me",
         "signin",

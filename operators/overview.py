@@ -68,7 +68,7 @@ class LimiterCounts(View):
 class UseCount(View):
     """Votes, likes, downloads or reviews of users here since the start, by the kind of the listing."""
 
-    kind: Annotated[str, example("bots")]
+    kind: Annotated[str, example(KINDS[0].plural)]
     use: Annotated[str, Meta(description="`votes`, `likes`, `downloads` or `reviews`."), example("votes")]
     count: Count
 

@@ -20,7 +20,7 @@ from settings.model import ReviewSettings
 from storage.folder import DIGEST_SECRET
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
 from tests.support.listed_servers import listed
-from tests.support.people_filled import FRESH_BOT, READY_BOT, SAMPLED, filled_site, pages
+from tests.support.people_filled import FRESH_BOT, READY_BOT, SAMPLED, filled_site, known, pages
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, OPEN_NSFW, SMALL
@@ -116,7 +116,7 @@ DATA = [
     *("GitHub", "github.com"),
     *("Level up chime", "Air horn in a stairwell", "Door knock", "Somebody is here.", "MP3", "OGG", "KiB"),
     *("Four bright notes for small victories.", "happy", "games"),
-    *("Made yesterday", "after-dark", "JSON", "CSV"),
+    *("Made yesterday", "after-dark", "JSON", "CSV", "play: Plays a song", "skip: Plays the next one"),
     *("Plays music in voice channels.", "Fresh bot", "dan", "Firefox", "Linux"),
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),
     *(str(value) for value in (*BOT_SUBMISSION.values(), *SERVER_SUBMISSION.values()) if value),
@@ -151,7 +151,7 @@ def check(page: str) -> None:
 
 @pytest.mark.parametrize(("user", "path"), pages())
 def test_every_text_of_a_page_is_marked(gateway: PeopleGateway, user: str | None, path: str) -> None:
-    check(visitor(gateway, user).page(path))
+    check(visitor(gateway, user).page(known(gateway, path)))
 
 
 BOTS, SERVERS = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"

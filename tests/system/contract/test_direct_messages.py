@@ -17,7 +17,7 @@ from tests.support.webhook_receiver import Receiver
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 UNKNOWN = "299999999999999999"
-TIMEOUT_SECONDS = 2.0
+TIMEOUT_SECONDS = 0.9
 RETRY_SECONDS = 5
 TOLD = {"chat_platform.bot_token": BOT_TOKEN, "chat_platform.timeout_seconds": TIMEOUT_SECONDS}
 
