@@ -47,6 +47,7 @@ def test_a_manager_lists_a_server_and_a_user_votes_for_it(
     with signed_in(browser, gateway, ADA, java_script_enabled=scripts) as visitor:
         visitor.expected |= {*ICONS, 400}
         page = visitor.see("/me")
+        page.get_by_role("main").get_by_role("link", name="Add yours").click()
         page.get_by_role("main").get_by_role("link", name="List a server").click()
         page.get_by_role("button", name="Read my servers").click()
         expect(page.get_by_role("table", name="Servers that you may manage")).to_be_visible()

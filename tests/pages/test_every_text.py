@@ -146,6 +146,7 @@ def visitor(gateway: PeopleGateway, user: str | None) -> Person:
 
 def check(page: str) -> None:
     assert "⟦" in page
+    assert "Text(" not in page  # a text of ours that went into another one as it is
     assert unmarked(page, DATA) == []
 
 
