@@ -25,7 +25,7 @@ from languages.said import Fault
 
 log = logging.getLogger(__name__)
 
-FILE_SECONDS = 30.0
+FILE_SECONDS = 60.0
 """The longest time for one file, with the start of the process. The time of the processor is bounded, too: a
 machine with other work may take long."""
 IDLE_SECONDS = 120.0

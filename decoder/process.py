@@ -21,8 +21,8 @@ from decoder.sounds import decode_sound, load_sounds
 from forms.file_fields import FileRef
 from languages.said import Fault
 
-GIVES_WAY = 10
-"""Beside a vote check on the same core, it gets a tenth of it."""
+GIVES_WAY = 19
+"""Two of these leave vote checks 0.95 of their rate; at 15 they leave 0.74."""
 CPU_SECONDS = 5
 """For one file."""
 
