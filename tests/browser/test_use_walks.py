@@ -57,10 +57,16 @@ def reach(target: Locator) -> None:
     pytest.fail(f"no Tab reaches {target}")
 
 
-def press(target: Locator, key: str = "Enter") -> None:
+def press(target: Locator) -> None:
+    """Press a link or the button of a form, and wait for the page that follows."""
     reach(target)
-    target.page.keyboard.press(key)
-    target.page.wait_for_load_state()
+    with target.page.expect_navigation():
+        target.page.keyboard.press("Enter")
+
+
+def choose(target: Locator) -> None:
+    reach(target)
+    target.page.keyboard.press("Space")
 
 
 def write(target: Locator, text: str) -> None:
@@ -81,7 +87,7 @@ def test_a_review_is_written_answered_reported_and_removed_by_keyboard(
     here = f"/bots/{BOT}/reviews"
     with signed_in(browser, site, BEN) as visitor:
         page = on_a_phone(visitor, here).page
-        press(page.get_by_role("radio", name="1 star"), "Space")
+        choose(page.get_by_role("radio", name="1 star"))
         for _ in range(3):
             page.keyboard.press("ArrowRight")
         expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
@@ -99,7 +105,7 @@ def test_a_review_is_written_answered_reported_and_removed_by_keyboard(
     with signed_in(browser, site, DAN) as visitor:
         page = on_a_phone(visitor, here).page
         press(page.locator(".reviews").get_by_role("link", name="Report"))
-        press(page.locator("main input[type=radio]").first, "Space")
+        choose(page.locator("main input[type=radio]").first)
         assert visitor.flaws() == []
         press(page.locator("main form .button.primary").first)
     with signed_in(browser, site, CLEO) as visitor:
