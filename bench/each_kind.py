@@ -295,22 +295,21 @@ def measure(place: Path, plurals: Sequence[str], count: int, rounds: int) -> dic
 
 def vote_checks(place: Path, plurals: Sequence[str], count: int, rounds: int) -> None:
     """Compare vote checks with and without the listings, in turns."""
-    best, requests = {"without them": math.inf, "with them": math.inf}, place / "requests"
+    best = {"without them": math.inf, "with them": math.inf}
     folders = {name: place / name.replace(" ", "-") for name in best}
-    for (name, folder), number in zip(folders.items(), (0, count), strict=True):
+    for folder, number in zip(folders.values(), (0, count), strict=True):
         folder.mkdir(mode=0o700)
         in_process(seed, folder, plurals, number, number)
         with running(votegate(folder), place / "log") as gateway:
             list_bots(gateway.port, OPERATOR, [ref for ref, _ in CHECKED])
-            write_requests(requests.with_suffix(f".{name[:4]}"), add_callers(gateway.port, OPERATOR, CHECKED))
+            write_requests(folder.with_suffix(".requests"), add_callers(gateway.port, OPERATOR, CHECKED))
     for number in range(3 * rounds):
         for name in sorted(best, reverse=bool(number % 2)):
+            requests = folders[name].with_suffix(".requests")
             with running(votegate(folders[name]), place / "log") as gateway:
                 settled(gateway)
                 before = gateway.cpu_seconds()
-                asked = closed_loop(
-                    gateway.port, CONNECTIONS, SECONDS, requests.with_suffix(f".{name[:4]}")
-                ).answered
+                asked = closed_loop(gateway.port, CONNECTIONS, SECONDS, requests).answered
                 best[name] = min(best[name], (gateway.cpu_seconds() - before) / asked * 1e6)
     head(f"vote checks beside {count * len(plurals):,} listings", ["us of the processor", "ratio"])
     for name, us in best.items():
