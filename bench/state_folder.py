@@ -108,7 +108,7 @@ def _chunks(scale: Scale, now_ms: int) -> Iterator[files.Copied]:
         yield files.CountsChunk([(ref, counts[votes]) for ref, votes in some if votes in counts])
     for start in range(0, scale.owners, files.PARTS_PER_CHUNK):
         end = min(start + files.PARTS_PER_CHUNK, scale.owners)
-        yield files.UsersChunk([_account(number, texts, now_ms) for number in range(start, end)])
+        yield files.packed_users([_account(number, texts, now_ms) for number in range(start, end)])
     yield from _votes(scale, now_ms)
 
 

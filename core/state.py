@@ -37,12 +37,13 @@ from core.events import (
 from core.fleet_table import Cooldown, CooldownTable, FleetTable, FleetView
 from core.listing_changes import changed, saved
 from core.listing_table import ListingsView, ListingTable
-from core.packing import RowCopy, Rows
 from core.push_history import joined_histories
+from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import newest_ms, shared
 from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
-from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
+from core.user_rows import USERS, UserRow, user_ref
+from core.user_table import UsersView, UserTable
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
 from core.vote_table import MAX_COUNT, VotesView, VoteTable, counted_in
 from kinds.registry import BY_PLURAL
@@ -340,7 +341,7 @@ class State:
 
     def _rows_of(self, ref: str) -> Rows:
         if ref.startswith(USERS):
-            return Rows(self._users.get(ref))
+            return Rows(self._users.stored(ref))
         return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)), self._vote_counts.rows(ref))
 
     def unlisted_counts(self) -> list[tuple[str, Sequence[bytes]]]:
@@ -370,6 +371,16 @@ class State:
         self._loaded_refs.update(zip(refs, refs, strict=True))
         for ref in at_once:
             self._listings[ref]
+
+    def load_users(
+        self,
+        refs: Sequence[str],
+        rows: Sequence[bytes],
+        sessions: Sequence[Sequence[str]],
+        indexed: Sequence[str],
+    ) -> None:
+        """Take packed users: see `core/user_table.py`."""
+        self._users.load_packed(refs, rows, sessions, indexed)
 
     def load_votes(self, leaves: Iterable[tuple[str, bytes]], counted: Sequence[int] | None = None) -> None:
         """Take leaves; those of one listing come in the order of their users. `counted` has the sum of the

@@ -28,17 +28,18 @@ import msgspec
 
 from blobs.sealed_blobs import Blob
 from core.fleet_table import Cooldown
-from core.packing import SHAPE, PackedRow, Rows, pack, unpack
+from core.packing import FIELDS, SHAPE, PackedRow, pack, pack_user, unpack, unpack_user
+from core.row_copy import Rows
 from core.rows import Delivery, FleetRow, Listing
 from core.state import State
-from core.user_rows import UserRow
+from core.user_rows import USERS, UserRow
 from core.vote_table import copy_votes, counted_in
 from storage.disk import Disk, write_all
 from storage.folder import UNFINISHED, list_numbered
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
 
 PREFIX = "snapshot-"
-MAGIC = b"VGSNAP\x00\x02"
+MAGIC = b"VGSNAP\x00\x03"
 _HEADER = struct.Struct(f"<8sQQ{KEY_ID_BYTES}s{SALT_BYTES}s")
 _CRC = _LENGTH = struct.Struct("<I")
 HEADER_BYTES = _HEADER.size + _CRC.size
@@ -60,14 +61,19 @@ class ListingsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag
     rows: list[Listing]
 
 
+class ShapeChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="shape"):
+    """The first chunk: the shape of the packed rows in the file, and the fields of each type of row."""
+
+    shape: str
+    fields: dict[str, tuple[str, ...]]
+
+
 class PackedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packed"):
     """Listings as a file holds them. A look-up unpacks them later: see `core/packing.py`.
 
-    `shape` is the shape of the rows, and `keys` the number of their API keys. A start unpacks the refs in
-    `at_once` right away.
+    `keys` is the number of their API keys. A start unpacks the refs in `at_once` right away.
     """
 
-    shape: str
     refs: list[str]
     rows: list[bytes]
     keys: int
@@ -79,7 +85,13 @@ class DeliveriesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, t
 
 
 class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="users"):
-    rows: list[UserRow]
+    """Packed users, with the digests of the sessions of each, and the refs of those that other indexes find,
+    too: see `core/user_table.py`."""
+
+    refs: list[str]
+    rows: list[bytes]
+    sessions: list[list[str]]
+    indexed: list[str]
 
 
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
@@ -147,12 +159,11 @@ Copied = (
 Chunk = Copied | RecordsChunk | BlobsChunk | EndChunk
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Chunk).decode
+_decode = msgspec.msgpack.Decoder(ShapeChunk | Chunk).decode
 
 
 def packed(rows: Sequence[Listing]) -> PackedChunk:
     return PackedChunk(
-        SHAPE,
         [row.ref for row in rows],
         list(map(pack, rows)),
         sum(len(row.keys) for row in rows),
@@ -170,7 +181,16 @@ def _is_for_at_once(row: Listing) -> bool:
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
     """Return a chunk of rows that are still packed, because nobody has asked for them."""
     return PackedChunk(
-        SHAPE, [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
+        [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
+    )
+
+
+def packed_users(rows: Sequence[UserRow]) -> UsersChunk:
+    return UsersChunk(
+        [row.ref for row in rows],
+        list(map(pack_user, rows)),
+        [[session.digest for session in row.sessions] for row in rows],
+        [row.ref for row in rows if row.is_indexed],
     )
 
 
@@ -179,7 +199,8 @@ class SnapshotCorrupt(Exception):
 
 
 class SnapshotEncoder:
-    """An encoder for the bytes of one file: first `header`, then one `encode` for each chunk."""
+    """An encoder for the bytes of one file: first `header`, then one `encode` for each chunk. It adds the
+    shape."""
 
     def __init__(self, position: int, created_ms: int, seal: Seal) -> None:
         fields = _HEADER.pack(MAGIC, position, created_ms, seal.key_id, seal.salt)
@@ -192,6 +213,9 @@ class SnapshotEncoder:
             chunk = packed(chunk.rows)
         elif isinstance(chunk, LeavesChunk):
             chunk = LeavesChunk(chunk.rows, [counted_in(leaf) for _, leaf in chunk.rows])
+        return (b"" if self._chunks else self._sealed(ShapeChunk(SHAPE, FIELDS))) + self._sealed(chunk)
+
+    def _sealed(self, chunk: Chunk | ShapeChunk) -> bytes:
         sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
         self._chunks += 1
         return _LENGTH.pack(len(sealed)) + sealed
@@ -264,15 +288,18 @@ class SnapshotReader:
     def chunks(self, keys: Keyring) -> Iterator[Chunk]:
         """Yield the chunks. Raises KeyMissing, and SnapshotCorrupt, possibly behind some good chunks."""
         seal = keys.seal_of(self.path, self.header.key_id, self.header.salt)
-        rows = 0
+        rows, is_of_our_shape = 0, False
         chunk: Chunk | None = None
         for piece in self.unsealed(seal):
             if isinstance(chunk, EndChunk):
                 raise SnapshotCorrupt(f"{self.path} does not end where it should")
             try:
-                chunk = _decode(piece)
-                if isinstance(chunk, PackedChunk) and chunk.shape != SHAPE:
-                    chunk = ListingsChunk(list(map(unpack, chunk.rows)))
+                decoded = _decode(piece)
+                if isinstance(decoded, ShapeChunk):
+                    is_of_our_shape = decoded.shape == SHAPE
+                    _refuse_unreadable(decoded)
+                    continue
+                chunk = decoded if is_of_our_shape else _in_our_shape(decoded)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
                     f"{self.path} has content that this version does not know: {error}"
@@ -303,6 +330,24 @@ class SnapshotReader:
         if not NONCE_BYTES + TAG_BYTES <= len(piece) == size:
             raise SnapshotCorrupt(f"{self.path} is cut off or damaged at byte {file.tell() - len(piece)}")
         return piece
+
+
+def _refuse_unreadable(chunk: ShapeChunk) -> None:
+    """Raise DecodeError if this version has other fields than the file, but for new ones at the end."""
+    for name, fields in chunk.fields.items():
+        if FIELDS.get(name, ())[: len(fields)] != fields:
+            raise msgspec.DecodeError(f"a {name} with the fields {', '.join(fields)}")
+
+
+def _in_our_shape(chunk: "Chunk") -> "Chunk":
+    """Return a chunk of a version whose rows had fewer fields. Raises DecodeError."""
+    match chunk:
+        case PackedChunk():
+            return ListingsChunk(list(map(unpack, chunk.rows)))
+        case UsersChunk():
+            return packed_users(list(map(unpack_user, chunk.rows)))
+        case _:
+            return chunk
 
 
 def snapshot_path(folder: Path, position: int) -> Path:
@@ -363,10 +408,11 @@ class StateCopy:
     def _of_rows(slice_: Sequence[Rows]) -> Iterator[Copied]:
         if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
             yield ListingsChunk(listings)
-        if packed := [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]:
+        still = [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]
+        if packed := [row for row in still if not row.ref.startswith(USERS)]:
             yield still_packed(packed)
-        if users := [rows.row for rows in slice_ if isinstance(rows.row, UserRow)]:
-            yield UsersChunk(users)
+        if users := [row for row in still if row.ref.startswith(USERS)]:
+            yield packed_users([unpack_user(row.content) for row in users])
         if counts := [(rows.row.ref, rows.counts) for rows in slice_ if rows.row and rows.counts]:
             yield CountsChunk(counts)
         deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]

@@ -105,18 +105,21 @@ def load_snapshot(
             case files.EndChunk():
                 durable = chunk.durable
             case _:
-                _load(state, chunk)
+                load_chunk(state, chunk)
         progress(reader.read_bytes, reader.size)
     state.loaded()
     return Loaded(state, position, durable, reader.header.created_ms)
 
 
-def _load(state: State, chunk: files.Copied) -> None:
+def load_chunk(state: State, chunk: files.Copied) -> None:
+    """Load the rows of a chunk. After the last one, `state.loaded()` must follow."""
     match chunk:
         case files.PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case files.ListingsChunk() | files.DeliveriesChunk() | files.UsersChunk():
+        case files.ListingsChunk() | files.DeliveriesChunk():
             state.load(chunk.rows)
+        case files.UsersChunk():
+            state.load_users(chunk.refs, chunk.rows, chunk.sessions, chunk.indexed)
         case files.LeavesChunk():
             state.load_votes(chunk.rows, chunk.counted or None)
         case files.CountsChunk():

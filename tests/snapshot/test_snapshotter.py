@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from core import packing, vote_table
+from core import row_copy, vote_table
 from core.events import Event
 from core.ledger import Ledger
 from journal.segments import list_segments
@@ -29,7 +29,7 @@ from tests.support.sample_rows import listed, voted
 @pytest.fixture(autouse=True)
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables are copied in many steps."""
-    monkeypatch.setattr(packing, "SLICE", 1)
+    monkeypatch.setattr(row_copy, "SLICE", 1)
     monkeypatch.setattr(vote_table, "SLICE_BYTES", 1)
     monkeypatch.setattr(vote_table, "SLICE_LISTINGS", 1)
 
