@@ -35,7 +35,8 @@ LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a moun
 _NUMBER = r"\d{20}"
 _OURS = re.compile(
     rf"{LOCK}|{BLOBS}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
-    rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}|(journal|snapshot)-{_NUMBER})"
+    rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}"
+    rf"|(journal|snapshot|changes)-{_NUMBER})"
     rf"({re.escape(UNFINISHED)})?",
     re.ASCII,
 )

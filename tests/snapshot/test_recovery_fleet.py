@@ -66,7 +66,7 @@ def test_a_node_knows_of_its_fleet_the_same_as_before(tmp_path: Path, snapshots:
 
     run(main())
     recovered = recover(on(tmp_path), empty_state)
-    assert recovered.snapshot_position == max(snapshots, default=0)
+    assert recovered.chain.position == max(snapshots, default=0)
     state = recovered.state
     assert [picture(state), state.shared_digest()] == pictures
     assert_indexes_agree(state)

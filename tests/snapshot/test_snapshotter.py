@@ -126,9 +126,9 @@ def test_two_snapshots_are_kept_and_the_journal_behind_the_older_one(tmp_path: P
             assert first_segments == [1, 3, 4, 5]
 
     run(main())
-    assert recover(on(tmp_path), empty_state).snapshot_position == 5
+    assert recover(on(tmp_path), empty_state).chain.position == 5
     snapshot_path(tmp_path, 5).unlink()
-    assert recover(on(tmp_path), empty_state).snapshot_position == 4
+    assert recover(on(tmp_path), empty_state).chain.position == 4
 
 
 def test_the_older_snapshot_always_has_the_whole_journal_behind_it(tmp_path: Path) -> None:
