@@ -22,9 +22,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from typing import final
-
-from core.changes import Changes
+from typing import Protocol, final
 
 LEAF = 1_024
 COUNT_BITS = 16
@@ -39,6 +37,13 @@ SLICE_LISTINGS = 256
 _LITTLE = sys.byteorder == "little"
 
 _Leaf = array  # of 2n numbers: n users in ascending order, then their n packed votes
+
+
+class VoteChanges(Protocol):
+    """Notes changes of votes: see `core/changes.py`."""
+
+    def voted(self, ref: str, user: int) -> None: ...
+    def all_gone(self, ref: str) -> None: ...
 
 
 @final
@@ -202,7 +207,7 @@ class VoteTable(VotesView):
         """`most` returns the greatest count that a user may have for a listing over all nodes."""
         super().__init__()
         self._most = most
-        self.changes: Changes | None = None
+        self.changes: VoteChanges | None = None
         """Gets the votes that are put and removed."""
 
     def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:

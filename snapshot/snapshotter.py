@@ -113,11 +113,11 @@ class Snapshotter:
         """Write a snapshot of the state as it is now, or of what has changed. Raises OSError, Unavailable."""
         async with self.lock:
             started_ns, started_ms = self._clock.monotonic_ns(), self._clock.now_ms()
-            is_due = await asyncio.to_thread(self._is_whole_due, started_ms)
             position = self._ledger.head
             if position == self.position > 0:  # nothing is new, and the snapshot before it must stay
                 _, path = files.list_files(self._folder.path)[-1]
                 return SnapshotWritten(position, path.stat().st_size, 0.0)
+            is_due = self._is_whole_due(started_ms)
             changes = self._ledger.state.take_changes() or _unknown_changes()
             written = None if is_due or changes.is_lost else changes
             try:
