@@ -536,8 +536,8 @@ SAID: Mapping[Code, Said] = {
         Text("This site does not allow one of these words. Choose others."),
     ),
     "files_full": _field(
-        "is too much: all files of a user together may take {most} MB",
-        Text("All your files together may take {most} MB. Use smaller ones, or remove some."),
+        "is too much: all files of a user together may take {most} MiB",
+        Text("All your files together may take {most} MiB. Use smaller ones, or remove some."),
         most=64,
     ),
     "not_a_colour": _field("must be a colour, such as #5865f2", Text("Write a colour such as #5865f2.")),
