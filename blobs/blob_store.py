@@ -221,7 +221,7 @@ class Blobs:
         self._wait(BlobOnDisk(digest, size), user_id)  # so that it counts for other uploads of the user
         self._reserved += size
         try:
-            before, after = await asyncio.to_thread(self._written, blob, has_room)
+            before, after = await asyncio.to_thread(self._written, blob, has_room=has_room)
         except BaseException as error:
             self._forget_waiting(digest)
             if waited is not None:
@@ -236,10 +236,11 @@ class Blobs:
         self.bytes += after - before
         self._absent.pop(digest, None)
 
-    def _written(self, blob: Blob, has_room: bool) -> tuple[int, int]:
-        """Write a file unless it is here, whole. Return its bytes on disk, before and after. Runs in a thread.
+    def _written(self, blob: Blob, *, has_room: bool) -> tuple[int, int]:
+        """Write a file unless it is here, whole. Return its bytes on disk, before and after.
 
-        Raises OSError, and Unavailable if it would have to be written and there is no room.
+        It runs in a thread. Raises OSError, and Unavailable if it would have to be written and there is no
+        room.
         """
         before = self.on_disk.bytes_of(blob.ref.digest)
         with suppress(*_UNREADABLE):
