@@ -237,10 +237,9 @@ class Blobs:
         self._absent.pop(digest, None)
 
     def _written(self, blob: Blob, *, has_room: bool) -> tuple[int, int]:
-        """Write a file unless it is here, whole. Return its bytes on disk, before and after.
+        """Write a file unless it is here, whole. Return its bytes on disk, before and after. Blocks.
 
-        It runs in a thread. Raises OSError, and Unavailable if it would have to be written and there is no
-        room.
+        Raises OSError, and Unavailable if it would have to be written and there is no room.
         """
         before = self.on_disk.bytes_of(blob.ref.digest)
         with suppress(*_UNREADABLE):
