@@ -22,9 +22,9 @@ from ratelimit.address import share_key
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
+from serving.direct_posts import DirectPosts
 from serving.log_output import LogOutput
 from serving.supervisor import Supervisor
-from serving.traffic import Traffic
 from settings.model import (
     ChatPlatformSettings,
     OperatorSettings,
@@ -117,9 +117,10 @@ def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.so
 
 
 def http_server(
-    runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for webhooks."""
+    traffic = posts.policy.traffic
     server, webhooks = runtime.settings.server, runtime.settings.webhooks
     limits = connection_limits(server, _connections(server.connections, webhooks.in_flight))
     direct = DirectVoteCheck(api.public, runtime.clock, server.trusted_proxies, traffic, front.answered)
@@ -131,6 +132,7 @@ def http_server(
     return WireServer(
         *(application, limits, refusals, direct if is_offered else None, tls),
         counted_as=lambda peer: share_key(peer, server.trusted_proxies),
+        posts=posts,
     )
 
 

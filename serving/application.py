@@ -112,6 +112,48 @@ def _unknown(_: Request, __: Reply) -> Reply:
 UNKNOWN = Resource("", {}, _unknown)
 
 
+async def reply_of(
+    resource: Resource, request: Request, its_id: str, refusal: Refusal | None = None
+) -> Reply:
+    """Return the reply of a resource to a request; every error becomes one.
+
+    Args:
+        its_id: the id of the request. Log lines of this task, and of those that it starts, have it.
+        refusal: the refusal of a request that its endpoint must not see.
+    """
+    REQUEST_ID.set(its_id)
+    ADDRESS.set(request.address)
+    try:
+        if refusal is not None:
+            raise refusal
+        endpoint = resource.endpoints.get("GET" if request.method == "HEAD" else request.method)
+        if endpoint is None:
+            reply = _options(resource) if request.method == "OPTIONS" else _refused(resource, 405)
+            return resource.finish(request, reply)
+        return await finished(endpoint(request))
+    except SPOKEN as error:
+        return reply_to(error)
+    except Exception:
+        # The one place that reports a bug. The log line shows no header and no body.
+        log.exception("a request failed: %s %s", request.method, request.path)
+        return resource.finish(request, bug(its_id))
+
+
+def bug(its_id: str) -> Reply:
+    """Return the answer to a request that met a bug. Its id finds the line of the log."""
+    return refused("bug", number=its_id)
+
+
+def _options(resource: Resource) -> Reply:
+    return Reply(204, b"", {"Allow": resource.allow})
+
+
+def _refused(resource: Resource, status: int) -> Reply:
+    if status == 405 and resource.endpoints:
+        return method_not_allowed(resource.endpoints, resource.allow)
+    return failure(status, "The request could not be read.")
+
+
 @stream_request_body
 class EndpointHandler(RequestHandler):
     """Reads a request, calls its endpoint and sends the reply."""
@@ -192,26 +234,16 @@ class EndpointHandler(RequestHandler):
     def write_error(self, status_code: int, **_: Any) -> None:
         """Answer a request that Tornado itself refuses, such as an unknown method, and a bug outside of all
         endpoints."""
-        reply = self._refused(status_code) if status_code < 500 else self._bug()
+        reply = _refused(self._resource, status_code) if status_code < 500 else bug(self.request_id)
         self._send(self._resource.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
         if self._is_left:  # before its turn came
             self._auto_finish = False
             return
-        REQUEST_ID.set(self.request_id)  # for the task of this request, and those that it starts
         request = self._request_value(body)
-        ADDRESS.set(request.address)
-        try:
-            if not self._has_room:
-                raise Refusal("file_not_read")
-            reply = await self._reply(request)
-        except SPOKEN as error:
-            reply = reply_to(error)
-        except Exception:
-            # The one place that reports a bug. The log line shows no header and no body.
-            log.exception("a request failed: %s %s", request.method, self.request.path)
-            reply = self._resource.finish(request, self._bug())
+        refusal = None if self._has_room else Refusal("file_not_read")
+        reply = await reply_of(self._resource, request, self.request_id, refusal)
         if reply.stream is None:
             self._send(reply)
         elif request.method == "HEAD":
@@ -220,25 +252,6 @@ class EndpointHandler(RequestHandler):
             self.finish()
         else:
             await self._send_stream(reply, reply.stream)
-
-    async def _reply(self, request: Request) -> Reply:
-        method = "GET" if request.method == "HEAD" else request.method
-        endpoint = self._resource.endpoints.get(method)
-        if endpoint is None:
-            refused = self._refused(405) if method != "OPTIONS" else self._options()
-            return self._resource.finish(request, refused)
-        return await finished(endpoint(request))
-
-    def _bug(self) -> Reply:
-        return refused("bug", number=self.request_id)
-
-    def _options(self) -> Reply:
-        return Reply(204, b"", {"Allow": self._resource.allow})
-
-    def _refused(self, status: int) -> Reply:
-        if status == 405 and self._resource.endpoints:
-            return method_not_allowed(self._resource.endpoints, self._resource.allow)
-        return failure(status, "The request could not be read.")
 
     def _request_value(self, body: bytes | None) -> Request:
         request = self.request
