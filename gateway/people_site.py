@@ -115,6 +115,7 @@ class PeopleSite:
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
+        state.before_change.append(orders.changing)
         self._tools = SiteTools(
             actions=api.managed,
             brand=drawing.brand,
