@@ -7,7 +7,7 @@ verification reads everything, and goes on behind bad bytes.
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -20,17 +20,19 @@ from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, JournalReader, list_segments
 from snapshot import files, recovery
-from storage.folder import UNFINISHED, Folder, FolderUnusable
+from storage.folder import SEARCH_INDEX, UNFINISHED, Folder, FolderUnusable
+from storage.sealed_chunks import ChunksDamaged, Place, SealedChunks, chunks_found
 from storage.sealing import KeyMissing, Keyring
 
 _TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}", re.ASCII)
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A file. `position` is a snapshot's, or the first one of a segment; `key_id` is in hex."""
+    """A file. `position` is that of a snapshot or a part, or the first one of a segment; `key_id` is in
+    hex."""
 
     path: str
-    kind: Literal["snapshot", "segment", "torn", "unfinished", "files"]
+    kind: Literal["snapshot", "part", "segment", "torn", "unfinished", "files", "index"]
     bytes: int
     position: int | None = None
     created_ms: int | None = None
@@ -59,10 +61,11 @@ class Contents(msgspec.Struct, frozen=True):
 def found_in(folder: Path) -> Iterator[Found]:
     """Yield the files of a data folder. A file that is deleted meanwhile is left out."""
     readers = [
-        *[(_snapshot, path) for _, path in files.list_snapshots(folder)],
+        *[(_snapshot, path) for _, path in files.list_files(folder)],
         *[(_segment, path) for _, path in list_segments(folder)],
         *[(_torn, path) for path in sorted(folder.glob("*" + TORN_SUFFIX))],
         *[(_unfinished, path) for path in sorted(folder.glob("*" + UNFINISHED))],
+        *[(_index, path) for path in [folder / SEARCH_INDEX] if path.exists()],
     ]
     for reader, path in readers:
         with contextlib.suppress(FileNotFoundError):
@@ -74,14 +77,15 @@ def found_in(folder: Path) -> Iterator[Found]:
 
 
 def needed_keys(folder: Path) -> set[bytes]:
-    """Return the ids of the keys that segments, snapshots and files of listings need.
+    """Return the ids of the keys that segments, snapshots and files of listings need. The search index needs
+    none: without its key, a start builds it again.
 
     A torn write needs the key and the header of its segment. Raises FolderUnusable if a file does not tell
     its key.
     """
     needed = set[bytes]()
     for found in found_in(folder):
-        if found.kind in ("snapshot", "segment"):
+        if found.kind in ("snapshot", "part", "segment"):
             if found.key_id is None:
                 raise FolderUnusable(f"{found.path} does not tell which key it needs ({found.problem})")
             needed.add(bytes.fromhex(found.key_id))
@@ -96,7 +100,11 @@ def snapshot_found(path: Path) -> Found:
     """Describe a snapshot or a backup by its header. Raises SnapshotCorrupt and OSError."""
     reader = files.SnapshotReader(path)
     header = reader.header
-    return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
+    return Found(str(path), _kind(path), reader.size, header.position, header.created_ms, header.key_id.hex())
+
+
+def _kind(path: Path) -> Literal["snapshot", "part"]:
+    return "part" if path.name.startswith(files.PART_PREFIX) else "snapshot"
 
 
 def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda *_: None) -> Contents:
@@ -113,6 +121,8 @@ def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda 
                 users += len(chunk.rows)
             case files.LeavesChunk():
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
+            case files.ChangedVotesChunk():
+                votes += sum(len(leaf) // 16 for _, leaf, _ in chunk.rows)
             case files.RecordsChunk():
                 records += len(chunk.rows)
             case files.BlobsChunk():
@@ -125,7 +135,7 @@ def _snapshot(path: Path) -> Found:
     try:
         return snapshot_found(path)
     except files.SnapshotCorrupt as error:
-        return Found(str(path), "snapshot", path.stat().st_size, problem=str(error))
+        return Found(str(path), _kind(path), path.stat().st_size, problem=str(error))
 
 
 def _segment(path: Path) -> Found:
@@ -149,6 +159,15 @@ def _torn(path: Path) -> Found:
 
 def _unfinished(path: Path) -> Found:
     return Found(str(path), "unfinished", path.stat().st_size)
+
+
+def _index(path: Path) -> Found:
+    size = path.stat().st_size
+    try:
+        header = chunks_found(path)
+    except ChunksDamaged as error:
+        return Found(str(path), "index", size, problem=str(error))
+    return Found(str(path), "index", size, created_ms=header.created_ms, key_id=header.key_id.hex())
 
 
 Bars = Callable[[str], recovery.Progress]
@@ -187,9 +206,11 @@ def verify_file(path: Path, keys: Keyring, empty_state: recovery.EmptyState, bar
 def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) -> VerifiedDisk:
     """Read every snapshot and the journal to its end, and then fold them as a start does."""
     verified = VerifiedDisk([])
-    for position, path in files.list_snapshots(folder.path):
-        verified.findings.append(_verified_snapshot(folder, path, position, empty_state, bars(path.name)))
+    for chain in files.list_chains(folder.path):
+        verified.findings.extend(_verified_chain(folder, chain, empty_state, bars))
     verified.findings.append(_verified_journal(folder, bars("the journal")))
+    if (folder.path / SEARCH_INDEX).exists():
+        verified.findings.append(_verified_index(folder))
     bars("the state")(0, 0)
     try:
         recovered = recovery.recover(folder, empty_state)
@@ -202,21 +223,42 @@ def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) 
     return verified
 
 
-def _verified_snapshot(
-    folder: Folder, path: Path, position: int, empty_state: recovery.EmptyState, progress: recovery.Progress
-) -> Finding:
-    try:
-        loaded = recovery.load_snapshot(path, folder.keys, empty_state, progress)
-    except recovery.UNREADABLE as error:
-        return Finding(path.name, good=False, text=str(error))
-    if loaded.position != position:
-        return Finding(path.name, good=False, text=f"it was renamed: it is of position {loaded.position}")
-    return _whole(path, loaded)
+def _verified_chain(
+    folder: Folder, paths: Sequence[Path], empty_state: recovery.EmptyState, bars: Bars
+) -> Iterator[Finding]:
+    """Read a snapshot and its parts. Nothing can be said of the parts behind a damaged file, or behind a
+    missing one, but that they cannot be used."""
+    state, chain = empty_state(), files.NO_CHAIN
+    for number, path in enumerate(paths):
+        try:
+            loaded = recovery.load_file(chain, path, folder.keys, state, bars(path.name))
+        except recovery.UNREADABLE as error:
+            yield Finding(path.name, good=False, text=str(error))
+            for behind in paths[number + 1 :]:
+                yield Finding(behind.name, good=False, text=f"no use without {path.name}")
+            return
+        yield _whole(path, loaded)
+        chain = loaded.chain
 
 
 def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
     needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
     return Finding(path.name, good=True, text=f"whole, of position {loaded.position}{needs}")
+
+
+def _verified_index(folder: Folder) -> Finding:
+    """Read the search index. It has an unfinished end if the gateway has crashed, or runs."""
+    path, place = folder.path / SEARCH_INDEX, Place()
+    try:
+        for _, behind in SealedChunks(folder, path).chunks():
+            place = behind
+        size = path.stat().st_size
+    except (ChunksDamaged, KeyMissing, OSError) as error:
+        return Finding(path.name, good=False, text=f"{error}; a start builds it again")
+    if place.offset < size:
+        text = f"damaged or unfinished from byte {place.offset} on; a start repairs it, or builds it again"
+        return Finding(path.name, good=False, text=text)
+    return Finding(path.name, good=True, text=f"whole, {place.number} pieces")
 
 
 def _verified_blobs(folder: Folder, state: State) -> Finding:
@@ -240,12 +282,14 @@ def _verified_blobs(folder: Folder, state: State) -> Finding:
 
 
 def _verified_journal(folder: Folder, progress: recovery.Progress) -> Finding:
-    """Read every record of the journal that the oldest snapshot does not make superfluous."""
+    """Read every record of the journal that the oldest chain does not make superfluous."""
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
     if not segments:
         return Finding(what, good=True, text="there is none")
-    before = [segments[0][0] - 1, *(position for position, _ in files.list_snapshots(folder.path)[:1])]
+    chains = files.list_chains(folder.path)
+    oldest = chains[0][-1:] if len(chains) > 1 else [path for chain in chains for path in chain[:1]]
+    before = [segments[0][0] - 1, *map(files.position_of, oldest)]
     first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):

@@ -90,25 +90,19 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
 def load_snapshot(
     path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
 ) -> Loaded:
-    """Return the state of one file. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord."""
-    loaded = _load_file(files.NO_CHAIN, path, keys, empty_state(), progress)
+    """Return the state of one file, whatever its name. Raises SnapshotCorrupt, KeyMissing,
+    UnreadableRecord."""
+    loaded = _load(files.NO_CHAIN, path, keys, empty_state(), progress)
     loaded.state.loaded()
     return loaded
 
 
-def load_chain(
-    paths: Sequence[Path],
-    keys: Keyring,
-    empty_state: EmptyState,
-    bars: Callable[[str], Progress] = lambda _: lambda *_: None,
-) -> Loaded:
+def load_chain(paths: Sequence[Path], keys: Keyring, empty_state: EmptyState) -> Loaded:
     """Return the state of a snapshot with its parts. Raises BadFile, KeyMissing, UnreadableRecord."""
     loaded = Loaded(empty_state(), 0, 0, 0, files.NO_CHAIN)
     for number, path in enumerate(paths):
         try:
-            loaded = _load_file(loaded.chain, path, keys, loaded.state, bars(path.name))
-            if loaded.position != files.position_of(path):
-                raise files.SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
+            loaded = load_file(loaded.chain, path, keys, loaded.state)
         except files.SnapshotCorrupt as error:
             raise BadFile(str(error), number) from error
     loaded.state.loaded()
@@ -123,8 +117,18 @@ class BadFile(files.SnapshotCorrupt):
         self.number = number
 
 
-def _load_file(chain: files.Chain, path: Path, keys: Keyring, state: State, progress: Progress) -> Loaded:
-    """Load a snapshot into an empty state, or a part into that of the chain."""
+def load_file(
+    chain: files.Chain, path: Path, keys: Keyring, state: State, progress: Progress = lambda *_: None
+) -> Loaded:
+    """Load a snapshot of a folder into an empty state, or a part into the state of the chain before it.
+    `state.loaded()` must follow the last file. Raises SnapshotCorrupt, KeyMissing."""
+    loaded = _load(chain, path, keys, state, progress)
+    if loaded.position != files.position_of(path):
+        raise files.SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
+    return loaded
+
+
+def _load(chain: files.Chain, path: Path, keys: Keyring, state: State, progress: Progress) -> Loaded:
     reader = files.SnapshotReader(path)
     position = durable = reader.header.position
     base: bytes | None = None

@@ -70,8 +70,6 @@ class Snapshotter:
         self.failures = 0
         self.failure: str | None = None
         """The reason why the newest attempt failed; None if it did not."""
-        self.beside: list[Callable[[int], Awaitable[None]]] = []
-        """Called with the position when a snapshot or a part is finished, while the lock is held."""
         self._folder = folder
         self._ledger = ledger
         self._journal = journal
@@ -81,6 +79,8 @@ class Snapshotter:
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
         """The ids of sealing keys that no file needs any more and that were logged."""
+        self.beside: list[Callable[[int], Awaitable[None]]] = []
+        """They are called behind each new snapshot or part, with its position, while the lock is held."""
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
     @property
@@ -131,8 +131,8 @@ class Snapshotter:
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
             self.last, self.failure = SnapshotWritten(position, size, seconds), None
             log.info("snapshot of position %d, %d bytes, %.2f s", *self.last)
-            for keep in self.beside:
-                await keep(position)
+            for call in self.beside:
+                await call(position)
             return self.last
 
     def _is_whole_due(self, now_ms: int) -> bool:
@@ -148,7 +148,10 @@ class Snapshotter:
     def _has_older_keys(self) -> bool:
         keys = self._folder.keys
         paths = [path for _, path in files.list_files(self._folder.path)] if len(keys.key_ids) > 1 else []
-        return any(files.SnapshotReader(path).header.key_id != keys.newest for path in paths)
+        try:
+            return any(files.SnapshotReader(path).header.key_id != keys.newest for path in paths)
+        except files.SnapshotCorrupt:
+            return True
 
     async def _write(
         self, position: int, now_ms: int, copy: files.StateCopy, *, is_part: bool

@@ -7,19 +7,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import row_copy
+from core import changes, row_copy
 from core.events import (
+    CooldownsKept,
+    DeliveryAttempted,
+    DeliveryQueued,
     Event,
+    ListingRemoved,
     NodeNamed,
+    VoteCast,
+    VotesRemoved,
 )
+from core.rows import Attempt
 from core.state import State
+from journal.segments import list_segments
 from snapshot import files, snapshotter
-from snapshot.recovery import apply_events, load_chain
+from snapshot.recovery import BadFile, apply_events, load_chain, load_snapshot, recover
+from snapshot.snapshotter import Snapshotter
+from storage.sealing import new_key
+from tests.support.coroutines import run
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.generated_events import sequences
-from tests.support.journals import KEYS
+from tests.support.journals import KEYS, on, recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import NOW_MS
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 from tests.support.state_invariants import assert_indexes_agree, picture
 
 
@@ -123,3 +135,237 @@ def test_a_chain_and_the_journal_behind_it_hold_what_happened_meanwhile(
     recovered = chain.recovered()
     assert picture(recovered) == picture(chain.live)
     assert recovered.digest() == chain.live.digest()
+
+
+# -- a chain in a data folder --------------------------------------------------------------------------------
+
+
+def names(folder: Path) -> list[str]:
+    """Return the kind and the position of each snapshot and part, such as `changes 2`."""
+    return [f"{path.name.partition('-')[0]} {position}" for position, path in files.list_files(folder)]
+
+
+def grow(folder: Path, count: int) -> list[str]:
+    """Start on the folder, and commit a vote and take a snapshot so many times. Return the digest of each."""
+    digests = []
+
+    async def main() -> None:
+        recovered = recover(on(folder), empty_state)
+        async with recording(folder) as (ledger, journal):
+            taker = Snapshotter(on(folder), ledger, journal, FakeClock(), recovered.chain, 1)
+            for _ in range(count):
+                events = listed() if ledger.head == 0 else [voted(ledger.head)]
+                await ledger.durable(ledger.commit(events))
+                await taker.take()
+                digests.append(ledger.state.digest())
+
+    run(main())
+    return digests
+
+
+def test_the_snapshots_behind_a_whole_one_are_parts_also_behind_a_restart(tmp_path: Path) -> None:
+    grow(tmp_path, 2)
+    digest = grow(tmp_path, 2)[-1]
+    assert names(tmp_path) == ["snapshot 1", "changes 2", "changes 3", "changes 4"]
+    recovered = recover(on(tmp_path), empty_state)
+    assert (recovered.chain.whole, recovered.chain.position, recovered.chain.parts) == (1, 4, 3)
+    assert recovered.state.digest() == digest
+
+
+def test_a_part_holds_only_what_has_changed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            taker = snapshotter_of(tmp_path, ledger, journal)
+            for number in range(200):
+                ledger.commit(listed(f"bots/{number}"))
+                ledger.commit([voted(user, ref=f"bots/{number}") for user in range(1, 50)])
+            whole = await taker.take()
+            ledger.commit([voted(99, ref="bots/7")])
+            part = await taker.take()
+            assert part.bytes * 50 < whole.bytes
+
+    run(main())
+
+
+@pytest.mark.parametrize("damaged", [4, 5, 6])
+def test_a_start_does_without_any_file_of_the_newest_chain(
+    tmp_path: Path, damaged: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(snapshotter, "MOST_PARTS", 2)
+    digest = grow(tmp_path, 6)[-1]
+    assert names(tmp_path) == [
+        *("snapshot 1", "changes 2", "changes 3"),
+        *("snapshot 4", "changes 5", "changes 6"),
+    ]
+    path = dict(files.list_files(tmp_path))[damaged]
+    path.write_bytes(path.read_bytes()[:-1])
+    recovered = recover(on(tmp_path), empty_state)
+    assert recovered.state.digest() == digest
+    assert (recovered.chain.position, recovered.chain.is_broken) == (damaged - 1, True)
+    assert f"{path} is cut off" in caplog.text
+
+
+def test_behind_a_damaged_file_comes_a_whole_snapshot(tmp_path: Path) -> None:
+    grow(tmp_path, 3)
+    files.part_path(tmp_path, 3).write_bytes(b"damaged")
+    digest = grow(tmp_path, 2)[-1]
+    assert names(tmp_path) == ["snapshot 1", "changes 2", "snapshot 4", "changes 5"]
+    assert recover(on(tmp_path), empty_state).state.digest() == digest
+
+
+def test_a_part_of_another_chain_is_not_taken_up(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        grow(tmp_path / name, 3)
+    paths = [path for _, path in files.list_files(tmp_path / "one")]
+    assert load_chain(paths, KEYS, empty_state).position == 3
+    with pytest.raises(BadFile, match="the file before it is missing"):
+        load_chain([paths[0], paths[2]], KEYS, empty_state)
+    with pytest.raises(BadFile, match="the file before it is missing"):
+        load_chain([paths[0], files.part_path(tmp_path / "other", 2)], KEYS, empty_state)
+
+
+def test_a_part_alone_is_no_backup(tmp_path: Path) -> None:
+    grow(tmp_path, 2)
+    with pytest.raises(files.SnapshotCorrupt, match="is a part"):
+        load_snapshot(files.part_path(tmp_path, 2), KEYS, empty_state)
+
+
+def test_the_chain_before_and_the_journal_behind_it_stay_until_the_next_chain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshotter, "MOST_PARTS", 1)
+    kept = []
+    for _ in range(6):
+        grow(tmp_path, 1)
+        kept.append((names(tmp_path), list_segments(tmp_path)[0][0]))
+    assert kept[3:] == [
+        (["snapshot 1", "changes 2", "snapshot 3", "changes 4"], 3),
+        (["snapshot 3", "changes 4", "snapshot 5"], 5),
+        (["snapshot 3", "changes 4", "snapshot 5", "changes 6"], 5),
+    ]
+
+
+def test_whole_snapshots_are_written_until_no_file_needs_an_older_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grow(tmp_path, 2)
+    keys = KEYS.with_newest(new_key())
+    monkeypatch.setattr(KEYS, "_keys", keys._keys)
+    grow(tmp_path, 3)
+    assert names(tmp_path) == ["snapshot 3", "snapshot 4", "changes 5"]
+    assert {files.SnapshotReader(path).header.key_id for _, path in files.list_files(tmp_path)} == {
+        keys.newest
+    }
+
+
+def test_after_more_changes_than_are_noted_comes_a_whole_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MOST", 0)
+    grow(tmp_path, 3)
+    assert names(tmp_path) == ["snapshot 2", "snapshot 3"]
+
+
+def test_a_part_that_fails_leaves_its_changes_to_the_next_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            taker = snapshotter_of(tmp_path, ledger, journal)
+            ledger.commit(listed())
+            await taker.take()
+            for user in (1, 2):
+                ledger.commit([voted(user)])
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(files.SnapshotFile, "add", fail)
+                    with pytest.raises(OSError, match="full"):
+                        await taker.take()
+            ledger.commit([voted(3)])
+            await taker.take()
+
+    run(main())
+    assert names(tmp_path) == ["snapshot 1", "changes 4"]
+
+
+def fail(*_: object) -> None:
+    raise OSError("full")
+
+
+def test_each_snapshot_and_part_is_told_of(tmp_path: Path) -> None:
+    told = list[int]()
+
+    async def keep(position: int) -> None:
+        told.append(position)
+
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            taker = snapshotter_of(tmp_path, ledger, journal)
+            taker.beside.append(keep)
+            for events in (listed(), [voted(1)]):
+                ledger.commit(events)
+                await taker.take()
+
+    run(main())
+    assert told == [1, 2]
+
+
+# -- what a part says ----------------------------------------------------------------------------------------
+
+
+def test_a_vote_that_was_removed_and_cast_again_has_its_new_count(tmp_path: Path) -> None:
+    chain = Chain(tmp_path)
+    chain.apply([*listed(), voted(1, count=5)])
+    chain.write([])
+    chain.apply([VotesRemoved(BOT_REF, ("1",), "Bought votes.", NOW_MS), voted(1, count=1)])
+    chain.write([])
+    assert chain.recovered().votes.get(BOT_REF, 1) == (1, NOW_MS)
+
+
+def test_a_listing_that_went_and_came_back_has_its_new_votes_alone(tmp_path: Path) -> None:
+    chain = Chain(tmp_path)
+    chain.apply([*listed(), voted(1), voted(2), *listed(OTHER_REF), voted(1, ref=OTHER_REF)])
+    chain.write([])
+    chain.apply([ListingRemoved(BOT_REF), ListingRemoved(OTHER_REF), *listed(), voted(3)])
+    chain.write([])
+    recovered = chain.recovered()
+    assert [user for user, _, _ in recovered.votes.votes(BOT_REF)] == [3]
+    assert OTHER_REF not in recovered.listings
+    assert_same(recovered, chain.live)
+
+
+def test_deliveries_that_finished_come_behind_those_that_had_finished_before(tmp_path: Path) -> None:
+    chain = Chain(tmp_path)
+    chain.apply(listed(url="http://127.0.0.1/"))
+    for name in "abc":
+        chain.apply(
+            [
+                DeliveryQueued(name, BOT_REF, "5", False, NOW_MS),
+                DeliveryAttempted(name, BOT_REF, 1, Attempt(NOW_MS, 1, 200, None, ""), "delivered", None),
+            ]
+        )
+        chain.write([])
+    size = len(chain.live.deliveries.finished[BOT_REF])
+    assert_same(chain.recovered(), chain.live)
+    assert [row.id for row in chain.recovered().deliveries.finished[BOT_REF]] == [*"abc"][-size:]
+
+
+def test_cooldowns_that_are_over_do_not_come_back(tmp_path: Path) -> None:
+    chain = Chain(tmp_path)
+    chain.apply([CooldownsKept((("m1", NOW_MS + 9),), NOW_MS)])
+    chain.write([])
+    chain.apply([CooldownsKept((("m2", NOW_MS + 99),), NOW_MS + 10)])
+    chain.write([])
+    assert dict(chain.recovered().cooldowns) == {"m2": NOW_MS + 99}
+
+
+def test_votes_of_other_nodes_that_came_before_their_listing_become_its_votes(tmp_path: Path) -> None:
+    chain = Chain(tmp_path)
+    chain.apply(
+        [NodeNamed("a.1"), VoteCast(BOT_REF, "5", 1, NOW_MS, "b.1"), VoteCast(BOT_REF, "5", 1, NOW_MS, "c.1")]
+    )
+    chain.write([])
+    chain.apply([*listed(), VoteCast(BOT_REF, "5", 2, NOW_MS, "b.1")])
+    chain.write([])
+    recovered = chain.recovered()
+    assert list(recovered.listings.unlisted) == []
+    assert dict(recovered.votes.parts(BOT_REF, 5)) == {1: 2, 2: 1}
+    assert_same(recovered, chain.live)
