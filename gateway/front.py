@@ -22,9 +22,10 @@ from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
+from serving.direct_pages import DirectPages
+from serving.kept_pages import KeptPages
 from serving.log_output import LogOutput
 from serving.supervisor import Supervisor
-from serving.traffic import Traffic
 from settings.model import (
     ChatPlatformSettings,
     OperatorSettings,
@@ -117,10 +118,15 @@ def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.so
 
 
 def http_server(
-    runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
+    runtime: Runtime,
+    front: Front,
+    application: Application,
+    api: Api,
+    edge: ApplicationPolicy,
+    kept: KeptPages,
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for webhooks."""
-    server, webhooks = runtime.settings.server, runtime.settings.webhooks
+    server, webhooks, traffic = runtime.settings.server, runtime.settings.webhooks, edge.traffic
     limits = connection_limits(server, _connections(server.connections, webhooks.in_flight))
     direct = DirectVoteCheck(api.public, runtime.clock, server.trusted_proxies, traffic, front.answered)
     api.callers.refused.direct_id = direct.latest_id
@@ -133,7 +139,11 @@ def http_server(
 
     refusals = Refusals(api.public, traffic, front.answered)
     is_offered = KIND in api.managed.kinds
-    return WireServer(application, limits, refusals, direct if is_offered else None, tls, counted_as)
+    pages = DirectPages(
+        *(kept, runtime.clock, server.trusted_proxies, front.answered, server.max_headers),
+        is_https=edge.is_https,
+    )
+    return WireServer(application, limits, refusals, direct if is_offered else None, tls, counted_as, pages)
 
 
 def metrics_servers(

@@ -22,7 +22,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import CLOSES, DRAIN_SECONDS, Connection
-from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, path_of
+from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, PageRoute, path_of
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +62,13 @@ class WireServer:
         direct: DirectRoute | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
         counted_as: CountedAs = lambda peer: peer,
+        pages: PageRoute | None = None,
     ) -> None:
         """`tls` gives the context of the next connection."""
         self.application = application
         self.limits = limits
         self.direct = self._direct = direct
+        self.pages = self._pages = pages
         self.ending = self.draining = False
         self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()
@@ -94,8 +96,9 @@ class WireServer:
         self._accept_on()
 
     def leave_to_application(self, *, is_left: bool) -> None:
-        """Give all requests to the application, or those of the direct route back to it."""
+        """Give all requests to the application, or those of the direct routes back to them."""
         self.direct = None if is_left else self._direct
+        self.pages = None if is_left else self._pages
 
     def end_soon(self) -> None:
         """Let each answer be the last of its connection, and say so. Connections are still accepted."""

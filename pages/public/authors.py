@@ -49,6 +49,7 @@ class PublicAuthor(Success):
 
 def author_of(page: PageCall, user_id: str) -> Author | None:
     """Return the author; None for a user who has never signed in."""
+    page.shown.add(user_ref(user_id))
     row = page.call.state.users.get(user_ref(user_id))
     if row is None or row.profile is None:
         return None
@@ -58,7 +59,8 @@ def author_of(page: PageCall, user_id: str) -> Author | None:
 
 def own_page(page: PageCall, user_id: str) -> str | None:
     """Return the path of the page that a user has made of themselves, if lists show it."""
-    refs = (kind.ref(user_id) for kind in KINDS if kind.is_of_user)
+    refs = [kind.ref(user_id) for kind in KINDS if kind.is_of_user]
+    page.shown.update(refs)
     entries, listings = page.site.public.catalogue.entries, page.call.state.listings
     return next((path_of(page, listings.peek(ref)) for ref in refs if ref in entries), None)
 
@@ -106,4 +108,4 @@ def _counts(found: Sequence[PublicCard]) -> Mapping[Tally, int]:
     return counts
 
 
-AUTHOR: AnyPage = Page(path="/users/{id}", template="public_author", visitors="anyone", show=show)
+AUTHOR: AnyPage = Page(path="/users/{id}", template="public_author", visitors="anyone", show=show, kept=())

@@ -75,7 +75,7 @@ def _stream(page: PageCall, paths: Iterator[str]) -> Reply:
 
 
 SITEMAP: tuple[AnyPage, ...] = (
-    Page(path="/sitemap.xml", visitors="anyone", show=show_index, has_json=False),
-    Page(path="/sitemap/pages.xml", visitors="anyone", show=show_pages, has_json=False),
-    Page(path="/sitemap/{kind}/{part}", visitors="anyone", show=show_part, has_json=False),
+    Page(path="/sitemap.xml", visitors="anyone", show=show_index, has_json=False, kept=()),
+    Page(path="/sitemap/pages.xml", visitors="anyone", show=show_pages, has_json=False, kept=()),
+    Page(path="/sitemap/{kind}/{part}", visitors="anyone", show=show_part, has_json=False, kept=()),
 )
