@@ -31,10 +31,10 @@ LONGEST = 1_536
 MOST_PARAMETERS = 8
 _START = len(b"GET ")
 _HEAD = re.compile(
-    rb"GET [!-~]++ HTTP/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~]*+\r\n)++)\r\n", re.DOTALL
+    rb"GET /[!-~]*+ HTTP/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~]*+\r\n)++)\r\n", re.DOTALL
 )
 _FIELD = re.compile(rb"([^:\r\n]++):([^\r\n]*+)\r\n")
-_HOST = re.compile(rb"[\t ]*[A-Za-z0-9\-._~!$&'()*+;=\[\]:]++[\t ]*")
+_HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=\[\]:]++")
 _QUERY = re.compile(rb"[A-Za-z0-9\-._~!$'()*+,;:@/?%&=]*")
 _UNUSUAL = frozenset(
     {
@@ -143,7 +143,7 @@ class DirectPages:
         """Read a request, and know it from now on; None if no kept answer is for it."""
         target = data[_START : data.find(b" ", _START)]
         address = self._addresses.get(target) or self._with_query(target)
-        named = self._fields(data) if address is not None else None
+        named = usual_fields(data, self._most_headers) if address is not None else None
         if address is None or named is None:
             return None
         headers = {name: named[field].decode("latin-1") for field, name in _READ.items() if field in named}
@@ -169,18 +169,19 @@ class DirectPages:
         last = {name: values[-1].decode("utf-8", "replace") for name, values in found.items()}
         return self._addresses.get(address_of(path.decode("latin-1"), last))
 
-    def _fields(self, data: bytes) -> Mapping[bytes, bytes] | None:
-        """Return the fields of a usual head by their names in lower case; None for any other."""
-        head = _HEAD.fullmatch(data)
-        if head is None:
-            return None
-        fields = _FIELD.findall(head[1])
-        named = {name.lower(): value.strip(b"\t ") for name, value in fields}
-        if len(named) != len(fields) or len(fields) > self._most_headers:
-            return None
-        if not _UNUSUAL.isdisjoint(named) or _HOST.fullmatch(named.get(b"host", b"")) is None:
-            return None
-        return named if named.get(b"connection", b"keep-alive").lower() == b"keep-alive" else None
+
+def usual_fields(data: bytes, most_headers: int) -> Mapping[bytes, bytes] | None:
+    """Return the fields of a request by their names in lower case; None unless it is one usual request."""
+    head = _HEAD.fullmatch(data)
+    if head is None:
+        return None
+    fields = _FIELD.findall(head[1])
+    named = {name.lower(): value.strip(b"\t ") for name, value in fields}
+    if len(named) != len(fields) or len(fields) > most_headers:
+        return None
+    if not _UNUSUAL.isdisjoint(named) or _HOST.fullmatch(named.get(b"host", b"")) is None:
+        return None
+    return named if named.get(b"connection", b"keep-alive").lower() == b"keep-alive" else None
 
 
 def _text(value: bytes | None) -> str | None:

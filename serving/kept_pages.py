@@ -17,6 +17,7 @@ Invariants:
   part, the least recently used leaves first.
 """
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -49,6 +50,8 @@ ASKED_OFTEN = 3
 OF_A_SLOT = 1_500
 OF_A_REF = 150
 """The bytes that a kept answer takes beside its content, and those for each listing or user in it."""
+LONG = 128 * 1_024
+"""The size from which a thread packs an answer: it takes milliseconds."""
 MOST_REFS = 1_000
 """An answer that shows more listings, such as a part of the sitemap, is dropped with any of them."""
 ANY = "*"
@@ -154,6 +157,7 @@ class KeptPages:
 
     def __init__(self, room: int, clock: Clock, traffic: Traffic) -> None:
         self._room = room
+        self._most = room // PROBATION
         self._monotonic_ns = clock.monotonic_ns
         self._traffic = traffic
         self._probation = OrderedDict[KeptAnswer, None]()
@@ -222,7 +226,8 @@ class KeptPages:
                 slot.makers += 1
             began_ns, is_stored = self._monotonic_ns(), False
             try:
-                reply = _tagged(await finished(make(_unconditional(request))), variant)
+                whole = await self._whole(await finished(make(_unconditional(request))))
+                reply = await _tagged(whole, variant)
                 if _may_keep(reply) and not making.spoils(_indexed(reply)):
                     address = self.addresses.get(path) or KeptAddress(path, keeping, traffic, _varies(reply))
                     is_stored = self._store(address, variant, reply, began_ns)
@@ -236,6 +241,20 @@ class KeptPages:
             return _if_changed(request, reply)
 
         return serve
+
+    async def _whole(self, reply: Reply) -> Reply:
+        """Return an answer that may be kept without its stream, if it is short enough."""
+        stream = reply.stream
+        if stream is None or not _may_keep(msgspec.structs.replace(reply, stream=None)):
+            return reply
+        pieces, size = [reply.body], 0
+        async for piece in stream:
+            pieces.append(piece)
+            size += len(piece)
+            if size > self._most:
+                return msgspec.structs.replace(reply, body=b"".join(pieces), stream=stream)
+            await asyncio.sleep(0)
+        return msgspec.structs.replace(reply, body=b"".join(pieces), stream=None)
 
     def _slot(self, path: bytes, variant: AnswerVariant) -> KeptAnswer | None:
         address = self.addresses.get(path)
@@ -288,7 +307,7 @@ class KeptPages:
         """Keep an answer, if there is room for it. Return true if it is kept."""
         shows = _indexed(reply)
         size = 2 * OF_A_SLOT + len(reply.body) + OF_A_REF * len(shows)
-        if size > self._room // PROBATION or _varies(reply) != address.varies:
+        if size > self._most or _varies(reply) != address.varies:
             return False
         key = address.key(variant)
         slot = address.slots.get(key)
@@ -326,13 +345,12 @@ class KeptPages:
 
     def _make_room(self) -> None:
         """Let answers leave. One that leaves the protected part is on probation again."""
-        for_probation = self._room // PROBATION
-        while self._sizes[id(self._protected)] > self._room - for_probation:
+        while self._sizes[id(self._protected)] > self._room - self._most:
             slot = next(iter(self._protected))
             self._take(slot)
             slot.requests = 0
             self._put(slot, self._probation)
-        while self._sizes[id(self._probation)] > for_probation:
+        while self._sizes[id(self._probation)] > self._most:
             self.forget(next(iter(self._probation)))
 
     def _index(self, slot: KeptAnswer, shows: Collection[str]) -> None:
@@ -362,7 +380,7 @@ def _unconditional(request: Request) -> Request:
     return request._replace(headers=headers)
 
 
-def _tagged(reply: Reply, variant: AnswerVariant) -> Reply:
+async def _tagged(reply: Reply, variant: AnswerVariant) -> Reply:
     """Return an answer that caches may keep packed, if it is long enough, and with its tag."""
     if not _may_keep(reply):
         return reply
@@ -371,7 +389,7 @@ def _tagged(reply: Reply, variant: AnswerVariant) -> Reply:
     if not _varies(reply) and len(body) >= LEAST_BYTES and _is_text(reply.content_type):
         headers["vary"] = "Accept-Encoding"
         if variant.is_packed:
-            body = packed(body)
+            body = packed(body) if len(body) < LONG else await asyncio.to_thread(packed, body)
             headers["content-encoding"] = "gzip"
         headers.pop("etag", None)
     if "etag" not in headers:

@@ -69,11 +69,9 @@ def listings_of(page: PageCall, user_id: str) -> Sequence[PublicCard]:
     """Return the listings of a user that lists show, but for the one of the user's own id. The one with the
     most votes of the month is first."""
     entries, listings = page.site.public.catalogue.entries, page.call.state.listings
-    refs = [
-        ref
-        for ref in page.call.tools.ownership.refs_of(user_id)
-        if ref in entries and listings.peek(ref).owner_id == user_id and not kind_of(ref).is_of_user
-    ]
+    found = [ref for ref in page.call.tools.ownership.refs_of(user_id) if ref in entries]
+    page.shown.update(found)
+    refs = [ref for ref in found if listings.peek(ref).owner_id == user_id and not kind_of(ref).is_of_user]
     return sorted(cards(page, refs), key=lambda each: (-each.votes_this_month, each.name))[:MOST_LISTED]
 
 
