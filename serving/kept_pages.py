@@ -20,7 +20,7 @@ Invariants:
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlencode
@@ -247,12 +247,12 @@ class KeptPages:
         stream = reply.stream
         if stream is None or not _may_keep(msgspec.structs.replace(reply, stream=None)):
             return reply
-        pieces, size = [reply.body], 0
+        pieces, size = list[bytes](), 0
         async for piece in stream:
             pieces.append(piece)
             size += len(piece)
             if size > self._most:
-                return msgspec.structs.replace(reply, body=b"".join(pieces), stream=stream)
+                return msgspec.structs.replace(reply, stream=_from_the_start(pieces, stream))
             await asyncio.sleep(0)
         return msgspec.structs.replace(reply, body=b"".join(pieces), stream=None)
 
@@ -378,6 +378,19 @@ def _unconditional(request: Request) -> Request:
     headers = HTTPHeaders(dict(request.headers))
     del headers["If-None-Match"]
     return request._replace(headers=headers)
+
+
+async def _from_the_start(
+    read: Sequence[bytes], rest: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """Yield pieces of a stream that were read, and then the rest of it."""
+    try:
+        for piece in read:
+            yield piece
+        async for piece in rest:
+            yield piece
+    finally:
+        await rest.aclose()
 
 
 async def _tagged(reply: Reply, variant: AnswerVariant) -> Reply:

@@ -171,7 +171,7 @@ def test_answers_from_memory_are_counted_like_any_other(gateway: PeopleGateway, 
     assert counted() == before + 4
 
 
-# What an event changes.
+# Events.
 
 EVENTS: Mapping[str, Callable[[int], tuple[ev.Event, ...]]] = {
     "removed": lambda _: (ev.ListingRemoved(REMOVED[1:]),),
