@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -125,6 +125,9 @@ bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## compare v
 
 bench-pages: bench-tools $(VENV)/dev.stamp ## compare pages for strangers with nginx, SECONDS=2 each (3 minutes)
 	@$(BIN)/python -m bench.kept_pages --seconds $(SECONDS)
+
+bench-votes: bench-tools $(VENV)/dev.stamp $(EXPRESS) ## compare votes with Express and Redis, SECONDS=2 each (3 minutes)
+	@$(BIN)/python -m bench.votes --seconds $(SECONDS)
 
 bench-webhooks: $(VENV)/dev.stamp ## compare webhooks with clients, SECONDS=2 each (5 minutes)
 	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)

@@ -18,11 +18,12 @@ from handlers.operator import Operator
 from handlers.public import KIND, PublicApi
 from handlers.route import Resource
 from metrics.collectors import Scraping
-from ratelimit.address import UNIX, address_key, is_trusted
+from ratelimit.address import share_key
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
 from serving.direct_pages import DirectPages
+from serving.direct_posts import DirectPosts
 from serving.kept_pages import KeptPages
 from serving.log_output import LogOutput
 from serving.supervisor import Supervisor
@@ -36,7 +37,7 @@ from settings.model import (
 )
 from snapshot.inspection import needed_keys
 from storage.folder import FolderUnusable
-from wire.http_server import WireServer
+from wire.http_server import BesideRoutes, WireServer
 from wire.listening import (
     CannotListen,
     Certificates,
@@ -118,32 +119,27 @@ def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.so
 
 
 def http_server(
-    runtime: Runtime,
-    front: Front,
-    application: Application,
-    api: Api,
-    edge: ApplicationPolicy,
-    kept: KeptPages,
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts, kept: KeptPages
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for webhooks."""
-    server, webhooks, traffic = runtime.settings.server, runtime.settings.webhooks, edge.traffic
+    traffic = posts.policy.traffic
+    server, webhooks = runtime.settings.server, runtime.settings.webhooks
     limits = connection_limits(server, _connections(server.connections, webhooks.in_flight))
     direct = DirectVoteCheck(api.public, runtime.clock, server.trusted_proxies, traffic, front.answered)
     api.callers.refused.direct_id = direct.latest_id
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
-
-    def counted_as(peer: str) -> str | None:
-        of_all = peer == UNIX or is_trusted(peer, server.trusted_proxies)
-        return None if of_all else address_key(peer)
-
     refusals = Refusals(api.public, traffic, front.answered)
     is_offered = KIND in api.managed.kinds
     pages = DirectPages(
         *(kept, runtime.clock, server.trusted_proxies, front.answered, server.max_headers),
-        is_https=edge.is_https,
+        is_https=posts.policy.is_https,
     )
-    return WireServer(application, limits, refusals, direct if is_offered else None, tls, counted_as, pages)
+    return WireServer(
+        *(application, limits, refusals, direct if is_offered else None, tls),
+        counted_as=lambda peer: share_key(peer, server.trusted_proxies),
+        beside=BesideRoutes(posts, pages),
+    )
 
 
 def metrics_servers(

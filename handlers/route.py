@@ -155,7 +155,7 @@ def by_packing(headers: Mapping[str, str]) -> AnswerVariant:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class AnswerKeeping:
     """The declaration that answers to a GET may be kept: those that every cache may keep.
 
     Args:
@@ -185,7 +185,7 @@ class Resource:
     lenient: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
     most_bytes: MostBytes = usual_size
-    keeping: Keeping | None = None
+    keeping: AnswerKeeping | None = None
 
     def name(self, method: str) -> str | None:
         """Return the id of the operation that answers a method. None if no route does."""

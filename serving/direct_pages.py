@@ -49,7 +49,7 @@ _READ = {
     b"cookie": "Cookie",
     b"sec-fetch-site": "Sec-Fetch-Site",
 }
-"""The fields that choose a variant, by the names that `Keeping.variant` looks for."""
+"""The fields that choose a variant, by the names that `AnswerKeeping.variant` looks for."""
 OF_CONTENT = ("content-encoding", "content-length", "content-type")
 """The fields that a 304 leaves out, as with Tornado."""
 _START_OF_HEAD = b"Server: %b\r\nX-Request-Id: %b" % (SERVER.encode(), WORD)

@@ -11,7 +11,7 @@ Invariants:
 
 * From the commit of an event that drops an answer, it is never sent again.
 * An answer that was begun before such an event is not kept behind it.
-* An answer that is not the same for everybody is not kept: see `Keeping.variant`.
+* An answer that is not the same for everybody is not kept: see `AnswerKeeping.variant`.
 * The kept answers take at most `room` bytes. One that was asked for once or twice pushes out only others like
   it: a fifth of the room is for answers on probation, and those asked for more often have the rest. In each
   part, the least recently used leaves first.
@@ -34,7 +34,7 @@ from core.finished import finished
 from handlers.gzip_body import LEAST_BYTES, packed
 from handlers.reply import Reply
 from handlers.request import Endpoint, Request, is_known
-from handlers.route import AnswerVariant, Keeping, Resource
+from handlers.route import AnswerKeeping, AnswerVariant, Resource
 from serving.traffic import EndpointTraffic, Traffic
 
 FRESH_NS = 2 * NS_PER_SECOND
@@ -126,7 +126,7 @@ class KeptAddress:
     """A path with its query, and the slots of its variants."""
 
     path: bytes
-    keeping: Keeping
+    keeping: AnswerKeeping
     traffic: EndpointTraffic
     varies: bool
     """True if the answers differ in more than their packing."""
@@ -207,7 +207,7 @@ class KeptPages:
             for each in resources
         ]
 
-    def _kept(self, resource: Resource, keeping: Keeping) -> Endpoint:
+    def _kept(self, resource: Resource, keeping: AnswerKeeping) -> Endpoint:
         make, traffic = resource.endpoints["GET"], self._traffic.of(resource.name("GET"))
         parameters = frozenset(keeping.parameters)
 

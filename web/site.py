@@ -20,7 +20,7 @@ from handlers.gzip_body import LEAST_BYTES, packed, takes_gzip
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
-from handlers.route import PAGE, AnswerVariant, Keeping, Resource, usual_size
+from handlers.route import PAGE, AnswerKeeping, AnswerVariant, Resource, usual_size
 from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
@@ -68,10 +68,10 @@ class Site(Generic[V]):
             to: the object from which the rows pick their views.
         """
         paths: dict[str, dict[str, Endpoint]] = {}
-        takes_files, kept = set[str](), dict[str, Keeping]()
+        takes_files, kept = set[str](), dict[str, AnswerKeeping]()
         for row in rows:
             if row.kept is not None:
-                kept[row.path] = Keeping(row.kept, self.variant)
+                kept[row.path] = AnswerKeeping(row.kept, self.variant)
             if row.takes_files:
                 takes_files.add(row.path)
             paths.setdefault(row.path, {})[row.method] = self._served(row, to)

@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
+from typing import NamedTuple
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
-from wire.connection import CLOSES, DRAIN_SECONDS, Connection
+from wire.connection import DRAIN_SECONDS, Connection
+from wire.exchange import CLOSES, PostRoute
 from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, PageRoute, path_of
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,16 @@ Refuser = Callable[[int, str, str, bytes], bytes]
 the client's address, and the known part of the target's path."""
 
 
+class BesideRoutes(NamedTuple):
+    """The routes without the application, beside that of vote checks."""
+
+    posts: PostRoute | None = None
+    pages: PageRoute | None = None
+
+
+NO_ROUTES = BesideRoutes()
+
+
 class _StatusLines(dict[int, bytes]):
     """Status line and Date by status."""
 
@@ -62,13 +74,14 @@ class WireServer:
         direct: DirectRoute | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
         counted_as: CountedAs = lambda peer: peer,
-        pages: PageRoute | None = None,
+        beside: BesideRoutes = NO_ROUTES,
     ) -> None:
         """`tls` gives the context of the next connection."""
         self.application = application
+        self.posts = beside.posts
         self.limits = limits
         self.direct = self._direct = direct
-        self.pages = self._pages = pages
+        self.pages = self._pages = beside.pages
         self.ending = self.draining = False
         self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()

@@ -11,7 +11,7 @@ from tornado.httputil import HTTPHeaders
 from core import events as ev
 from handlers.reply import Reply
 from handlers.request import Request
-from handlers.route import AnswerVariant, Keeping, Resource
+from handlers.route import AnswerKeeping, AnswerVariant, Resource
 from serving.kept_pages import DROPS, FRESH_NS, MOST_REFS, OLDEST_NS, KeptPages
 from serving.traffic import Traffic
 from tests.support.coroutines import run
@@ -47,7 +47,7 @@ class Pages:
         self.made = 0
         self.reply = Reply(200, BODY, PUBLIC, content_type="text/html", shows=(BOT_REF,))
         self.gate: asyncio.Event | None = None
-        keeping = Keeping(("q",), self.variant)
+        keeping = AnswerKeeping(("q",), self.variant)
         (resource,) = self.kept.keeping([Resource("/{x*}", {"GET": self._make}, keeping=keeping)])
         self._serve: Any = resource.endpoints["GET"]
 

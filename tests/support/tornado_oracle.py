@@ -19,8 +19,8 @@ from gateway.api import Api
 from gateway.front import Front
 from gateway.store import Runtime
 from handlers.reply import failure
-from serving.application import ApplicationPolicy
 from serving.direct import next_number, rendered
+from serving.direct_posts import DirectPosts
 from serving.kept_pages import KeptPages
 from tests.support.gateways import ThreadGateway, running
 
@@ -40,15 +40,10 @@ def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGatew
 
 
 def _http_server(
-    runtime: Runtime,
-    front: Front,
-    application: Application,
-    api: Api,
-    edge: ApplicationPolicy,
-    kept: KeptPages,
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts, kept: KeptPages
 ) -> "_Server":
     """Replaces `gateway.front.http_server`."""
-    del front, api, edge, kept
+    del front, api, posts, kept
     server = runtime.settings.server
     return _Server(
         application,
