@@ -2,9 +2,9 @@
 
 A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
 unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
-so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a suspended
-endpoint, an unfinished message, a flagged vote or an open report, so that all of these are found among the
-unpacked rows.
+so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a failing or
+suspended endpoint, an unfinished message, a flagged vote or an open report, so that all of these are found
+among the unpacked rows.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -74,7 +74,7 @@ class ListingsView(Mapping[str, Listing]):
         return self._reviews.count(self._refs, lambda ref: _brief_standing(self.brief(ref)))
 
     def unpacked(self) -> Iterable[Listing]:
-        """Return the rows that are unpacked; all with a suspended endpoint are among them."""
+        """Return the rows that are unpacked; all with a failing or suspended endpoint are among them."""
         return self._rows.values()
 
     def for_each(self, read: Reader) -> None:
