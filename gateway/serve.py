@@ -29,6 +29,7 @@ from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
 from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
+from gateway.worker import Worker, accept_when_ready, read_by_all, worker_of
 from handlers.public_files import public_files
 from handlers.route import bound, of_kinds
 from handlers.routes import ROUTES
@@ -148,13 +149,15 @@ async def serve(
     """
     output = output or LogOutput("text", Redactor(), standard_error())
     errors = errors or RecentErrors(output.redactor)
-    supervisor, tasks = Supervisor(os.environ, clock), asyncio.TaskGroup()
-    runtime = Runtime(settings, clock, stop, Observers(clock), tasks.create_task)
+    tasks, worker = asyncio.TaskGroup(), worker_of(os.environ, settings, stop)
+    settings = worker.settings if worker is not None else settings
+    supervisor = Supervisor(os.environ, clock, worker.channel if worker is not None else None)
+    runtime = Runtime(settings, clock, stop, Observers(clock), tasks.create_task, worker)
     async with AsyncExitStack() as stack:
         # Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
         recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
-        front = stack.enter_context(open_front(settings, clock, output))
+        front = stack.enter_context(open_front(settings, clock, output, worker))
         store = open_store(runtime, folder, recovered)
         _hide_secrets(output.redactor, settings, store)
 
@@ -166,20 +169,14 @@ async def serve(
         _open(parts, servers)
 
         timers = [runtime.spawn(each) for each in _timers(parts)]
-        reporting = runtime.observers.run("supervisor", partial(supervisor.run, parts.api.readiness))
+        readiness = partial(_readiness, parts)
+        reporting = runtime.observers.run("supervisor", partial(supervisor.run, readiness))
         supervising = runtime.spawn(reporting)
         _log_start(parts, paths)
         operator = parts.api.callers.operator
         reloading = Reloading(front, store, operator, output, supervisor, runtime.spawn)
-        gateway = Gateway(
-            front.urls[0],
-            clock,
-            store.ledger,
-            parts.delivery.senders,
-            parts.api.callers.digester,
-            reloading.reload,
-        )
-        await started(gateway)
+        digester, senders = parts.api.callers.digester, parts.delivery.senders
+        await started(Gateway(front.urls[0], clock, store.ledger, senders, digester, reloading.reload))
         await stop.wait()
 
         log.info("stopping")
@@ -243,6 +240,8 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     ]
     files = [public_files(parts.store.blobs)] if parts.sites.people is None else []
     resources = fleet.refusing([*bound_routes, *files, *parts.sites.resources(inside)])
+    if fleet.readers is not None and fleet.readers.siblings is not None:
+        resources = read_by_all(resources, fleet.readers.siblings, fleet.readers.outgoing)
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
@@ -262,11 +261,34 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
 def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
     """Answer requests and send webhooks. These tasks end with the drain, or with a failure."""
     runtime, front = parts.runtime, parts.front
-    for server, sockets in zip(servers, (front.sockets, front.metrics_sockets), strict=False):
-        server.add_sockets(sockets)
+
+    def accept() -> None:
+        if not runtime.stop.is_set():
+            for server, sockets in zip(servers, (front.sockets, front.metrics_sockets), strict=False):
+                server.add_sockets(sockets)
+
+    if runtime.worker is None:
+        accept()
+    else:
+        for server in servers:
+            server.begin()
+        runtime.spawn(_accept_in_time(parts, runtime.worker, accept))
     runtime.spawn(parts.store.journal.run())
     for sender in parts.delivery.senders:
         runtime.spawn(_dispatch(sender, parts.fleet, runtime.stop))
+
+
+async def _accept_in_time(parts: Parts, worker: Worker, accept: Callable[[], None]) -> None:
+    """Accept connections once this worker knows what other nodes have done while it was away."""
+    runtime = parts.runtime
+    await parts.fleet.until_ready(runtime.stop)
+    await accept_when_ready(worker, parts.api.readiness, runtime.clock, accept)
+
+
+def _readiness(parts: Parts) -> str | None:
+    """Return why this process takes no requests; None if it does."""
+    worker, reason = parts.runtime.worker, parts.api.readiness()
+    return reason if worker is None else worker.why_not_ready(reason)
 
 
 def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
@@ -283,7 +305,11 @@ def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
 
 
 def _log_start(parts: Parts, paths: Sequence[str]) -> None:
-    front, settings = parts.front, parts.runtime.settings
+    front, settings, worker = parts.front, parts.runtime.settings, parts.runtime.worker
+    if worker is not None:
+        log.info("worker %d of %d at position %d", worker.number, worker.workers, parts.store.ledger.head)
+        if worker.number > 1:
+            return
     metrics_urls = [url_of(each) for each in front.metrics_sockets]
     for line in start_lines(settings, parts.store.ledger.head, front.urls, paths, metrics_urls):
         log.info("%s", line)

@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("actions", "blobs", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
         *("search", "watchers", "web"),
     },
+    "workers": {"core"},
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("blobs", "core", "decoder", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
