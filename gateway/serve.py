@@ -24,7 +24,7 @@ from gateway.api import all_endpoints, open_api
 from gateway.delivery import Egress, delivering, open_egress
 from gateway.fleet import Fleet
 from gateway.front import Front, Reloading, http_server, metrics_servers, open_front
-from gateway.observing import loops, operator_parts
+from gateway.observing import answers, loops, operator_parts
 from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
 from gateway.sites import sites_of
@@ -36,6 +36,7 @@ from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from operators.gateway_parts import GatewayParts
 from operators.operator_pages import OPERATOR_ROUTES
 from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
@@ -165,10 +166,10 @@ async def serve(
         egress = await stack.enter_async_context(open_egress(runtime, store.ledger.state, own))
         await stack.enter_async_context(tasks)  # they end before what they use is closed
         parts = await _built(runtime, front, store, egress, errors, stack)
-        servers, paths = _served(parts)
+        servers, paths, inside = _served(parts)
         _open(parts, servers)
 
-        timers = [runtime.spawn(each) for each in _timers(parts)]
+        timers = [runtime.spawn(each) for each in _timers(parts, inside)]
         readiness = partial(_readiness, parts)
         reporting = runtime.observers.run("supervisor", partial(supervisor.run, readiness))
         supervising = runtime.spawn(reporting)
@@ -228,12 +229,14 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
         yield fleet
 
 
-def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
-    """Return the servers, the main one first, and the paths that they answer."""
+def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str], GatewayParts]:
+    """Return the servers, the main one first, the paths that they answer, and the operator's view."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings, kinds, without = runtime.settings, api.managed.kinds, api.managed.without
     inside = operator_parts(parts, lambda: http.tally())
-    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
+    worker = runtime.worker
+    missing = (lambda: worker.missing) if worker is not None else tuple
+    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in, missing)
     bound_routes = [
         *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
         *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
@@ -255,7 +258,7 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     http = http_server(runtime, front, make_application(resources, edge), api, measured.traffic)
     fleet.switch_direct_route(http)
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
-    return servers, [each.path for each in resources]
+    return servers, [each.path for each in resources], inside
 
 
 def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
@@ -291,13 +294,14 @@ def _readiness(parts: Parts) -> str | None:
     return reason if worker is None else worker.why_not_ready(reason)
 
 
-def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
+def _timers(parts: Parts, inside: GatewayParts) -> list[Coroutine[Any, Any, None]]:
     """Return the loops that a stop cancels."""
     runtime, store, api = parts.runtime, parts.store, parts.api
     return [
         store.snapshotter.run(),
         store.blobs.run(),
         api.feed.run(runtime.stop),
+        *([runtime.worker.siblings.run(answers(inside))] if runtime.worker is not None else []),
         *([parts.fleet.node.run()] if parts.fleet.node is not None else []),
         *parts.sites.running(runtime),
         *(runtime.observers.run(name, loop) for name, loop in loops(parts).items()),

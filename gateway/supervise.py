@@ -13,7 +13,7 @@ from functools import partial
 
 from core.clock import Clock
 from gateway.addresses import Sockets, open_sockets
-from gateway.worker import COUNT_WORDS, copy_secrets
+from gateway.worker import copy_secrets, layout_of
 from serving.supervisor import Supervisor
 from settings.model import Settings
 from storage.folder import KEYS, FolderUnusable
@@ -39,9 +39,10 @@ async def supervise(
     notifications = Supervisor(os.environ, clock)
     with ExitStack() as stack:
         sockets = stack.enter_context(open_sockets(settings))
-        descriptor = made(workers, COUNT_WORDS)
+        layout = layout_of(workers)
+        descriptor = made(layout)
         stack.callback(os.close, descriptor)
-        memory = CommonMemory(descriptor, workers, COUNT_WORDS)
+        memory = CommonMemory(descriptor, layout)
         plan = Plan(
             workers,
             command,

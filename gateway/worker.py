@@ -21,22 +21,29 @@ from gateway.addresses import Sockets
 from handlers.reply import Reply
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
-from ratelimit.common_counts import WORDS, CommonBuckets
+from ratelimit import common_counts
+from ratelimit.common_counts import CommonBuckets
 from settings.model import Settings
 from snapshot.inspection import needed_keys
-from storage.folder import SECRETS, made_folder
+from storage.folder import SECRETS, WORKER_SOCKET, made_folder
 from storage.sealing import BadKeys, keyring_of
+from workers import session_board
 from workers.balance import Balance
-from workers.common_memory import CommonMemory
+from workers.common_memory import CommonMemory, Layout
 from workers.reading import SiblingReading
+from workers.session_board import SessionBoard
+from workers.siblings import AmongWorkers, Siblings
 from workers.supervisor_channel import MOST_BYTES, RESTART, Inherited, WorkerReports, adopted, take_inherited
 
 if TYPE_CHECKING:
     from replication.publisher import Outgoing
 
-COUNT_WORDS = WORDS
-"""The words of the counts of one worker."""
 log = logging.getLogger("votegate")
+
+
+def layout_of(workers: int) -> Layout:
+    """Return the layout of the memory that the workers share."""
+    return Layout(workers, common_counts.WORDS, session_board.WORDS)
 
 
 def settings_of(settings: Settings, worker: int) -> Settings:
@@ -94,8 +101,12 @@ class Worker:
         self.settings = settings_of(settings, self.number)
         (self.channel,) = adopted((inherited.channel,))
         self.sockets = Sockets(adopted(inherited.sockets), adopted(inherited.metrics_sockets))
-        self.memory = CommonMemory(inherited.memory, self.workers, COUNT_WORDS)
+        self.memory = CommonMemory(inherited.memory, layout_of(self.workers))
         self.balance = Balance(self.memory, self.number)
+        self.board = SessionBoard(self.memory, self.number)
+        others = {each + 1 for each in range(self.workers)} - {self.number}
+        folders = {each: settings_of(settings, each).data_dir for each in others}
+        self.siblings = Siblings(WORKER_SOCKET, self.settings.data_dir, folders)
         self.is_accepting = False
         self.report: WorkerReports | None = None
         """The states of all workers; None until the supervisor has told them."""
@@ -118,6 +129,22 @@ class Worker:
     def missing(self) -> list[int]:
         """The numbers of the workers that take no requests."""
         return [each.worker for each in self.report.workers if each.state != "ready"] if self.report else []
+
+    def why_missing(self) -> list[str]:
+        """Return why workers take no requests, but for those that are being replaced."""
+        reports = self.report.workers if self.report is not None else ()
+        return [each.why for each in reports if each.state in {"waiting", "not ready"}]
+
+    @property
+    def among(self) -> AmongWorkers:
+        """This worker's view of all workers."""
+        return AmongWorkers(
+            self.number,
+            self.workers,
+            lambda: self.report.workers if self.report is not None else (),
+            self.siblings.ask,
+            self.restart_all,
+        )
 
     def restart_all(self) -> None:
         """Ask the supervisor to replace all workers."""

@@ -237,7 +237,7 @@ class Supervising:
     def _fail_start(self, status: int | None) -> None:
         """Stop: worker 1 has said why it cannot serve, and would say it again."""
         self.status = NOT_VALID if status == NOT_VALID else 1
-        log.critical("worker 1 did not start, and so nothing is served")
+        log.critical("worker %d did not start, and so nothing is served", 1)
         self._stop.set()
 
     def _end(self, worker: _Worker, number: signal.Signals) -> None:

@@ -40,11 +40,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("blobs", "core", "decoder", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
-        *("watchers", "webhook"),
+        *("watchers", "webhook", "workers"),
     },
     "operators": {
         *("actions", "core", "decoder", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
-        *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
+        *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook", "workers"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
     "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},

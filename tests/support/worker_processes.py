@@ -60,6 +60,11 @@ class Workers(ProcessGateway):
         pid = self.process.pid
         return [*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
+    def pid_of(self, worker: int) -> int | None:
+        """Return the process of a worker, once it serves."""
+        found: int | None = self.done("GET", "/debug/overview.json")["workers"][worker - 1]["pid"]
+        return found
+
     def end(self) -> None:
         """Kill everything that is left."""
         if not hasattr(self, "process"):
