@@ -35,11 +35,13 @@ WORKERS_FOLDER = re.compile(r"worker-[1-9][0-9]?", re.ASCII)
 """The names of the folders of further workers."""
 WORKER_SOCKET = "worker.sock"
 """The socket on which a worker answers the others."""
+SEARCH_INDEX = "search-index"
 LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
 _NUMBER = r"\d{20}"
+_WHOLE_ONCE_RENAMED = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN, SEARCH_INDEX)
 _OURS = re.compile(
     rf"{LOCK}|{BLOBS}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
-    rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}|(journal|snapshot)-{_NUMBER})"
+    rf"|({'|'.join(map(re.escape, _WHOLE_ONCE_RENAMED))}|(journal|snapshot)-{_NUMBER})"
     rf"({re.escape(UNFINISHED)})?",
     re.ASCII,
 )

@@ -22,7 +22,8 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
-from wire.connection import CLOSES, DRAIN_SECONDS, Connection
+from wire.connection import DRAIN_SECONDS, Connection
+from wire.exchange import CLOSES, PostRoute
 from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, path_of
 
 log = logging.getLogger(__name__)
@@ -82,10 +83,11 @@ class WireServer:
         direct: DirectRoute | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
         counted_as: CountedAs = lambda peer: peer,
-        turns: Turns | None = None,
+        posts: PostRoute | None = None,
     ) -> None:
-        """`tls` gives the context of the next connection. With `turns`, other processes accept, too."""
+        """`tls` gives the context of the next connection."""
         self.application = application
+        self.posts = posts
         self.limits = limits
         self.direct = self._direct = direct
         self.ending = self.draining = False
@@ -94,7 +96,8 @@ class WireServer:
         self.admission = Admission(limits.connections, limits.connections_per_address, counted_as)
         self._refusal = refusal
         self._tls = tls
-        self._turns = turns
+        self.turns: Turns | None = None
+        """Set where other processes accept from the same sockets, too."""
         self._waiting: asyncio.TimerHandle | None = None  # for another process to take a connection
         self._listening: list[socket.socket] = []
         self._accepting = False
@@ -114,8 +117,8 @@ class WireServer:
         self._listening = list(sockets)
         for listening in self._listening:
             listening.setblocking(False)
-        if self._turns is not None:
-            self._turns.accepts(is_accepting=True)
+        if self.turns is not None:
+            self.turns.accepts(is_accepting=True)
         self._accept_on()
 
     def begin(self) -> None:
@@ -136,9 +139,9 @@ class WireServer:
         """Accept the connections that wait, unless other processes do, and then no more. Each ends once its
         requests are answered."""
         self.end_soon()
-        if self._turns is not None:
-            self._turns.accepts(is_accepting=False)
-        if self._turns is None or not self._turns.others_accept:
+        if self.turns is not None:
+            self.turns.accepts(is_accepting=False)
+        if self.turns is None or not self.turns.others_accept:
             for listening in self._listening:
                 for _ in range(ROUNDS):
                     if not self._accept_some(listening, ACCEPTS_AT_ONCE):
@@ -216,8 +219,8 @@ class WireServer:
 
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        if self._turns is not None:
-            self._turns.has(len(self._connections))
+        if self.turns is not None:
+            self.turns.has(len(self._connections))
         self.admission.left(connection)
         self._tell_if_empty()
         if not self._accepting and self._waiting is None:
@@ -241,7 +244,7 @@ class WireServer:
 
     def _accept(self, listening: socket.socket) -> None:
         """Accept waiting connections, as far as it is the turn of this process."""
-        turns = self._turns
+        turns = self.turns
         if turns is None:
             self._accept_some(listening, ACCEPTS_AT_ONCE)
             return
@@ -283,8 +286,8 @@ class WireServer:
                 accepted.close()
                 continue
             self._connections.add(connection)
-            if self._turns is not None:
-                self._turns.has(len(self._connections))
+            if self.turns is not None:
+                self.turns.has(len(self._connections))
             connection.accepted = accepted
             opening = self.loop.create_task(self._open(accepted, connection))
             self._opening.add(opening)
