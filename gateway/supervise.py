@@ -13,10 +13,11 @@ from functools import partial
 
 from core.clock import Clock
 from gateway.addresses import Sockets, open_sockets
-from gateway.worker import copy_secrets, layout_of
+from gateway.worker import copy_secrets, layout_of, settings_of
+from journal.segments import list_segments
 from serving.supervisor import Supervisor
 from settings.model import Settings
-from storage.folder import KEYS, FolderUnusable
+from storage.folder import FolderUnusable
 from wire.listening import url_of
 from workers.common_memory import CommonMemory, made
 from workers.supervising import Plan, Supervising
@@ -48,6 +49,7 @@ async def supervise(
             command,
             {**os.environ, **notifications.watchdog_of_children()},
             partial(_inherited, workers, descriptor, sockets),
+            partial(_needs_first, settings),
             partial(_prepare, settings),
             memory.forget_connections,
             settings.server.grace_seconds + settings.server.drain_seconds + STOP_SECONDS,
@@ -73,7 +75,7 @@ async def supervise(
         telling = loop.create_task(
             notifications.run(supervising.why_not_ready, supervising.in_short),
         )
-        await supervising.run(first_alone=not (settings.data_dir / KEYS).exists())
+        await supervising.run()
         telling.cancel()
     log.info("all workers have stopped")
     return supervising.status
@@ -82,6 +84,11 @@ async def supervise(
 def _inherited(workers: int, memory: int, sockets: Sockets, worker: int, channel: int) -> Inherited:
     clients, metrics = (tuple(each.fileno() for each in group) for group in sockets)
     return Inherited(worker, workers, channel, memory, clients, metrics)
+
+
+def _needs_first(settings: Settings, worker: int) -> bool:
+    """Return true for a worker without data: it would take itself for the first node of a new fleet."""
+    return worker > 1 and not list_segments(settings_of(settings, worker).data_dir)
 
 
 def _prepare(settings: Settings, worker: int) -> None:

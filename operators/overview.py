@@ -161,7 +161,7 @@ class WorkerNow(View):
     state: Annotated[
         State, Meta(description="`waiting`: its process has ended, and the next one starts in a moment.")
     ]
-    why: Annotated[str, Meta(description="The reason why it is not ready; empty if it is.")]
+    why: Annotated[str, Meta(description="The reason why it is not ready; empty if it is."), example("")]
     pid: Annotated[Count | None, example(4_711)]
     starts: Annotated[Count, Meta(description="The number of its processes so far."), example(1)]
     failures: Annotated[

@@ -55,6 +55,7 @@ class Plan:
         command: the program and its arguments.
         environment: of every worker.
         inherited: returns the descriptors of a worker, given its number and its end of the channel.
+        needs_first: returns true for a worker that starts only when worker 1 is ready: it needs its files.
         prepare: is called before each start of a worker with its number. It may raise OSError.
         gone: is called after the end of each process with the number of the worker.
         stop_seconds: how long a worker may take to stop. Then it is killed.
@@ -65,6 +66,7 @@ class Plan:
     command: Sequence[str]
     environment: Mapping[str, str]
     inherited: Callable[[int, int], Inherited]
+    needs_first: Callable[[int], bool]
     prepare: Callable[[int], None]
     gone: Callable[[int], None]
     stop_seconds: float
@@ -124,18 +126,12 @@ class Supervising:
         ready = sum(worker.state == "ready" for worker in self._workers)
         return f"{ready} of {len(self._workers)} workers are ready"
 
-    async def run(self, *, first_alone: bool) -> None:
-        """Keep the workers. After `stop`, return when all have ended.
-
-        Args:
-            first_alone: the others need files that worker 1 makes when it starts for the first time.
-        """
-        keeping = [self._spawn(self._keep(self._workers[0]))]
-        if first_alone:
-            await self._until(lambda: self._has_served or self._stop.is_set())
-        keeping += [self._spawn(self._keep(worker)) for worker in self._workers[1:]]
+    async def run(self) -> None:
+        """Keep the workers. After `stop`, return when all have ended."""
+        keeping = [self._spawn(self._keep(worker)) for worker in self._workers]
         watching = self._spawn(self._watch())
         await self._stop.wait()
+        await self._notify()
         for worker in self._workers:
             worker.now.set()
             self._end(worker, signal.SIGTERM)
@@ -158,7 +154,12 @@ class Supervising:
     # -- one worker ------------------------------------------------------------------------------------
 
     async def _keep(self, worker: _Worker) -> None:
+        first = self._workers[0]
         while not self._stop.is_set():
+            if self._plan.needs_first(worker.number):
+                await self._until(lambda: self._stop.is_set() or first.state == "ready")
+                if self._stop.is_set():
+                    break
             status = await self._live(worker)
             if self._stop.is_set():
                 break
