@@ -7,7 +7,6 @@ A start leaves rows packed, so the first survey looks at all of them once, in sl
 of changes. The catalogue is complete once the survey has ended. `list_orders.py` puts it in order.
 """
 
-import sys
 import unicodedata
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -83,8 +82,9 @@ class Catalogue:
         self._listings = state.listings
         self._refs: dict[IndexKey, list[str]] = {}
         self._entries: dict[str, ShownListing] = {}
-        self._known: dict[IndexKey, IndexKey] = {}
-        """One object for each key: all its entries share it."""
+        self._known: dict[tuple[str, str, str], IndexKey] = {}
+        """One object for each key, by its prefix, the name of its condition, and the value of that: all its
+        entries share it."""
         self.entries: Mapping[str, ShownListing] = self._entries
         self.changes = 0
         """Counts what changes an order by time or by name."""
@@ -129,8 +129,8 @@ class Catalogue:
     def _look(self, ref: str) -> None:
         brief = self._listings.brief(ref) if ref in self._listings else None
         before, now = self._entries.get(ref), None
-        if brief is not None and brief.is_listed and kind_of(ref) in self._kinds:
-            now = self._entry(ref, brief)
+        if brief is not None and brief.is_listed and (kind := kind_of(ref)) in self._kinds:
+            now = self._entry(kind.prefix, brief)
         if now == before:
             return
         self.changes += 1
@@ -141,29 +141,47 @@ class Catalogue:
             del self._entries[ref]
         for key in {*old} - {*new}:
             self._take(ref, key)
-        for key in {*new} - {*old}:
-            insort(self._refs.setdefault(key, []), ref)
+        for key in {*new} - {*old} if old else new:
+            self._put(ref, key)
         for watcher in self.watchers:
             watcher(ref, old, new)
+
+    def _put(self, ref: str, key: IndexKey) -> None:
+        refs = self._refs.get(key)
+        if refs is None:
+            self._refs[key] = [ref]
+        elif refs[-1] < ref:  # in a survey
+            refs.append(ref)
+        else:
+            insort(refs, ref)
 
     def _take(self, ref: str, key: IndexKey) -> None:
         refs = self._refs[key]
         del refs[bisect_left(refs, ref)]
         if not refs:
-            del self._refs[key], self._known[key]
+            del self._refs[key]
+            del self._known[_named(key)]
 
-    def _entry(self, ref: str, brief: Brief) -> ShownListing:
-        prefix = kind_of(ref).prefix
+    def _entry(self, prefix: str, brief: Brief) -> ShownListing:
         since_ms = brief.created_ms if brief.decided_ms is None else brief.decided_ms
-        keys = (
-            IndexKey(prefix),
-            *(IndexKey(prefix, category=sys.intern(each)) for each in brief.categories),
-            *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(tag_of, brief.keywords))),
-            *(IndexKey(prefix, language=sys.intern(each)) for each in brief.languages),
-        )
-        return ShownListing(
-            folded(brief.name), since_ms, tuple(self._known.setdefault(each, each) for each in keys)
-        )
+        keys = [self._key(prefix, "", "")]
+        keys += [self._key(prefix, "category", each) for each in brief.categories]
+        keys += [self._key(prefix, "keyword", tag_of(each)) for each in brief.keywords]
+        keys += [self._key(prefix, "language", each) for each in brief.languages]
+        return ShownListing(folded(brief.name), since_ms, tuple(dict.fromkeys(keys)))
+
+    def _key(self, prefix: str, condition: str, value: str) -> IndexKey:
+        known = self._known.get((prefix, condition, value))
+        if known is None:
+            known = IndexKey(prefix, **{condition: value}) if condition else IndexKey(prefix)
+            self._known[prefix, condition, value] = known
+        return known
+
+
+def _named(key: IndexKey) -> tuple[str, str, str]:
+    """Return the prefix of a key of at most one condition, the name of that, and its value."""
+    found = (("category", key.category), ("keyword", key.keyword), ("language", key.language))
+    return key.prefix, *next((each for each in found if each[1]), ("", ""))
 
 
 def folded(text: str) -> str:
