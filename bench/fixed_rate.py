@@ -8,6 +8,7 @@ would be the load's own latency in the server's numbers.
 
 import gc
 import json
+import re
 import select
 import socket
 import sys
@@ -21,6 +22,9 @@ NS = 1_000_000_000
 SETTLE_NS = NS // 20
 PATIENCE_NS = 10 * NS
 READ_BYTES = 65_536
+GOOD = (b"200", b"201", b"303")
+END_OF_HEAD, EMPTY = b"\r\n\r\n", b"\r\nContent-Length: 0\r\n"
+_LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
 
 
 class _Connection:
@@ -35,11 +39,12 @@ class _Connection:
         self.waiting: deque[int] = deque()
 
     def answered(self) -> bool:
-        """Return true if the answer is whole: every one ends with the brace that closes its JSON object."""
+        """Return true if the answer is whole: it ends with the brace that closes its JSON object, or has no
+        body."""
         data = self.socket.recv(READ_BYTES)
-        if not data or (data.startswith(b"HTTP/") and data[9:12] != b"200"):
+        if not data or (data.startswith(b"HTTP/") and data[9:12] not in GOOD):
             raise SystemExit(f"not an answer to go on with: {data[:300]!r}")
-        return data.endswith(b"}")
+        return data.endswith(b"}") or (data.endswith(END_OF_HEAD) and EMPTY in data)
 
 
 class Schedule:
@@ -99,14 +104,24 @@ def quantile_ms(times_ns: "array[int]", share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)] / 1e6
 
 
+def requests_in(text: bytes) -> Iterator[bytes]:
+    """Yield the requests of a file. One with a body says its length as `Content-Length: n`."""
+    begin = 0
+    while begin < len(text):
+        end = text.index(END_OF_HEAD, begin) + len(END_OF_HEAD)
+        length = _LENGTH.search(text, begin, end)
+        end += int(length[1]) if length is not None else 0
+        yield text[begin:end]
+        begin = end
+
+
 def endless(requests: Sequence[bytes]) -> Iterator[bytes]:
     while True:
         yield from requests
 
 
 def main(port: int, rate: float, seconds: float, connections: int, requests_file: str) -> None:
-    heads = Path(requests_file).read_bytes().split(b"\r\n\r\n")[:-1]
-    requests = endless([head + b"\r\n\r\n" for head in heads])
+    requests = endless([*requests_in(Path(requests_file).read_bytes())])
     opened = [_Connection(port) for _ in range(connections)]
     gc.disable()
     run(opened, requests, Schedule(rate, seconds / 4))  # warm

@@ -18,13 +18,13 @@ from handlers.operator import Operator
 from handlers.public import KIND, PublicApi
 from handlers.route import Resource
 from metrics.collectors import Scraping
-from ratelimit.address import UNIX, address_key, is_trusted
+from ratelimit.address import share_key
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
+from serving.direct_posts import DirectPosts
 from serving.log_output import LogOutput
 from serving.supervisor import Supervisor
-from serving.traffic import Traffic
 from settings.model import (
     ChatPlatformSettings,
     OperatorSettings,
@@ -117,23 +117,23 @@ def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.so
 
 
 def http_server(
-    runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for webhooks."""
+    traffic = posts.policy.traffic
     server, webhooks = runtime.settings.server, runtime.settings.webhooks
     limits = connection_limits(server, _connections(server.connections, webhooks.in_flight))
     direct = DirectVoteCheck(api.public, runtime.clock, server.trusted_proxies, traffic, front.answered)
     api.callers.refused.direct_id = direct.latest_id
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
-
-    def counted_as(peer: str) -> str | None:
-        of_all = peer == UNIX or is_trusted(peer, server.trusted_proxies)
-        return None if of_all else address_key(peer)
-
     refusals = Refusals(api.public, traffic, front.answered)
     is_offered = KIND in api.managed.kinds
-    return WireServer(application, limits, refusals, direct if is_offered else None, tls, counted_as)
+    return WireServer(
+        *(application, limits, refusals, direct if is_offered else None, tls),
+        counted_as=lambda peer: share_key(peer, server.trusted_proxies),
+        posts=posts,
+    )
 
 
 def metrics_servers(

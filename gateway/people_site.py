@@ -113,8 +113,7 @@ class PeopleSite:
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
-        orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
-        self.readers.catalogue.watchers.append(orders.moved)
+        orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
             actions=api.managed,
             brand=drawing.brand,
@@ -223,6 +222,13 @@ def _keeping(store: Store, clock: Clock) -> Keeping:
     return Keeping(
         IndexFile(folder), clock, lambda: ledger.head, journal.synced, JournalReader(folder).records
     )
+
+
+def _orders(catalogue: Catalogue, state: State) -> ListOrders:
+    orders = ListOrders(catalogue, state.vote_counts, secrets.randbits(40))
+    catalogue.watchers.append(orders.moved)
+    state.before_change.append(orders.changing)
+    return orders
 
 
 def _readers(state: State, tools: Tools, keeping: Keeping) -> PeopleReaders:

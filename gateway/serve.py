@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from actions.votes import CAST_VOTE, CHECK_VOTES
 from core.clock import Clock
 from core.ledger import Ledger
 from core.version import VERSION
@@ -30,14 +31,16 @@ from gateway.readers import subscribe
 from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
 from handlers.public_files import public_files
-from handlers.route import bound, of_kinds
+from handlers.route import Resource, bound, of_kinds
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
+from kinds.kind import Kind
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from operators.operator_pages import OPERATOR_ROUTES
 from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
+from serving.direct_posts import DirectPosts
 from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
 from serving.observers import Observers
@@ -253,10 +256,22 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
         front.answered,
         is_https=(settings.web.public_url or "").startswith("https:"),
     )
-    http = http_server(runtime, front, make_application(resources, edge), api, measured.traffic)
+    posts = DirectPosts(_of_votes(resources, kinds, has_pages=parts.sites.people is not None), edge)
+    http = http_server(runtime, front, make_application(resources, edge), api, posts)
     fleet.switch_direct_route(http)
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
     return servers, [each.path for each in resources]
+
+
+def _of_votes(resources: Sequence[Resource], kinds: Sequence[Kind], *, has_pages: bool) -> list[Resource]:
+    """Return the paths to which votes are posted."""
+    paths = [CAST_VOTE.path, CHECK_VOTES.path]
+    if has_pages:
+        from pages.voting.vote_page import VOTE_PAGE
+
+        paths.append(VOTE_PAGE.path)
+    of_kinds = {path.replace("{kind}", str(kind)) for path in paths for kind in kinds}
+    return [each for each in resources if each.path in of_kinds]
 
 
 def _open(parts: Parts, servers: Sequence[WireServer]) -> None:

@@ -21,7 +21,7 @@ from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allo
 from handlers.request import Request
 from handlers.route import Resource
 from languages.refusals import Refusal
-from ratelimit.address import Proxy, client_address
+from ratelimit.address import Proxy, client_address, share_key
 from ratelimit.bucket import headers
 from serving.direct import SERVER, Answered, next_number, request_id
 from serving.loop_share import LoopShare
@@ -45,13 +45,15 @@ read."""
 class RunningRequests:
     """The requests that have been read and not yet answered. A stop waits for them.
 
-    Invariant: the bodies of uploads together take at most `upload_bytes`.
+    Invariant: the bodies of uploads together take at most `upload_bytes`, and those of one address half of
+    them.
     """
 
     def __init__(self, upload_bytes: int = 0) -> None:
         self._requests: set[object] = set()
         self._upload_bytes = upload_bytes
-        self._bytes: dict[object, int] = {}
+        self._uploads: dict[object, tuple[str | None, int]] = {}
+        """The key of the address that sends each upload, and the bytes that are counted for it."""
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -63,16 +65,24 @@ class RunningRequests:
         self._requests.add(request)
         self._idle.clear()
 
-    def keep(self, request: object, size: int) -> bool:
-        """Count bytes of an upload. Return false if there is no room for them."""
-        if sum(self._bytes.values()) + size > self._upload_bytes:
+    def keep(self, request: object, size: int, key: str | None) -> bool:
+        """Count bytes of an upload for the key of its address; None for an address that many clients have.
+
+        Return false if there is no room for them.
+        """
+        in_all = sum(count for _, count in self._uploads.values())
+        of_key = sum(count for each, count in self._uploads.values() if each == key)
+        if in_all + size > self._upload_bytes or (
+            key is not None and of_key + size > self._upload_bytes // 2
+        ):
             return False
-        self._bytes[request] = self._bytes.get(request, 0) + size
+        _, count = self._uploads.get(request, (key, 0))
+        self._uploads[request] = key, count + size
         return True
 
     def end(self, request: object) -> None:
         self._requests.discard(request)
-        self._bytes.pop(request, None)
+        self._uploads.pop(request, None)
         if not self._requests:
             self._idle.set()
 
@@ -100,6 +110,48 @@ def _unknown(_: Request, __: Reply) -> Reply:
 
 
 UNKNOWN = Resource("", {}, _unknown)
+
+
+async def reply_of(
+    resource: Resource, request: Request, its_id: str, refusal: Refusal | None = None
+) -> Reply:
+    """Return the reply of a resource to a request; every error becomes one.
+
+    Args:
+        its_id: the id of the request. Log lines of this task, and of those that it starts, have it.
+        refusal: the refusal of a request that its endpoint must not see.
+    """
+    REQUEST_ID.set(its_id)
+    ADDRESS.set(request.address)
+    try:
+        if refusal is not None:
+            raise refusal
+        endpoint = resource.endpoints.get("GET" if request.method == "HEAD" else request.method)
+        if endpoint is None:
+            reply = _options(resource) if request.method == "OPTIONS" else _refused(resource, 405)
+            return resource.finish(request, reply)
+        return await finished(endpoint(request))
+    except SPOKEN as error:
+        return reply_to(error)
+    except Exception:
+        # The one place that reports a bug. The log line shows no header and no body.
+        log.exception("a request failed: %s %s", request.method, request.path)
+        return resource.finish(request, bug(its_id))
+
+
+def bug(its_id: str) -> Reply:
+    """Return the answer to a request that met a bug. Its id finds the line of the log."""
+    return refused("bug", number=its_id)
+
+
+def _options(resource: Resource) -> Reply:
+    return Reply(204, b"", {"Allow": resource.allow})
+
+
+def _refused(resource: Resource, status: int) -> Reply:
+    if status == 405 and resource.endpoints:
+        return method_not_allowed(resource.endpoints, resource.allow)
+    return failure(status, "The request could not be read.")
 
 
 @stream_request_body
@@ -139,7 +191,9 @@ class EndpointHandler(RequestHandler):
 
     def _keeps(self, size: int) -> bool:
         """Return true if there is room for so much of an upload. A body of another size always has it."""
-        self._has_room = not self._is_upload or self._policy.running.keep(self, size)
+        if self._is_upload:
+            key = share_key(self.client_address(), self._policy.trusted_proxies)
+            self._has_room = self._policy.running.keep(self, size, key)
         return self._has_room
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
@@ -180,26 +234,16 @@ class EndpointHandler(RequestHandler):
     def write_error(self, status_code: int, **_: Any) -> None:
         """Answer a request that Tornado itself refuses, such as an unknown method, and a bug outside of all
         endpoints."""
-        reply = self._refused(status_code) if status_code < 500 else self._bug()
+        reply = _refused(self._resource, status_code) if status_code < 500 else bug(self.request_id)
         self._send(self._resource.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
         if self._is_left:  # before its turn came
             self._auto_finish = False
             return
-        REQUEST_ID.set(self.request_id)  # for the task of this request, and those that it starts
         request = self._request_value(body)
-        ADDRESS.set(request.address)
-        try:
-            if not self._has_room:
-                raise Refusal("file_not_read")
-            reply = await self._reply(request)
-        except SPOKEN as error:
-            reply = reply_to(error)
-        except Exception:
-            # The one place that reports a bug. The log line shows no header and no body.
-            log.exception("a request failed: %s %s", request.method, self.request.path)
-            reply = self._resource.finish(request, self._bug())
+        refusal = None if self._has_room else Refusal("file_not_read")
+        reply = await reply_of(self._resource, request, self.request_id, refusal)
         if reply.stream is None:
             self._send(reply)
         elif request.method == "HEAD":
@@ -208,25 +252,6 @@ class EndpointHandler(RequestHandler):
             self.finish()
         else:
             await self._send_stream(reply, reply.stream)
-
-    async def _reply(self, request: Request) -> Reply:
-        method = "GET" if request.method == "HEAD" else request.method
-        endpoint = self._resource.endpoints.get(method)
-        if endpoint is None:
-            refused = self._refused(405) if method != "OPTIONS" else self._options()
-            return self._resource.finish(request, refused)
-        return await finished(endpoint(request))
-
-    def _bug(self) -> Reply:
-        return refused("bug", number=self.request_id)
-
-    def _options(self) -> Reply:
-        return Reply(204, b"", {"Allow": self._resource.allow})
-
-    def _refused(self, status: int) -> Reply:
-        if status == 405 and self._resource.endpoints:
-            return method_not_allowed(self._resource.endpoints, self._resource.allow)
-        return failure(status, "The request could not be read.")
 
     def _request_value(self, body: bytes | None) -> Request:
         request = self.request

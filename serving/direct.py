@@ -9,12 +9,12 @@ the id is made in the response and in the access log. The server writes the stat
 import itertools
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.clock import Clock
 from handlers.public import Caller, PublicApi
-from handlers.reply import Reply, failure
+from handlers.reply import JSON, Reply, failure
 from ratelimit.address import Proxy, client_address
 from ratelimit.bucket import LINES, headers, numbers
 from serving.traffic import REFUSED, Traffic
@@ -31,24 +31,36 @@ def request_id(number: int) -> str:
 
 
 SERVER = "votegate"
-_START = (
-    f"Server: {SERVER}\r\n".encode()
-    + b"Content-Type: application/json\r\nX-Request-Id: "
-    + WORD
-    + b"%d\r\nCache-Control: no-store\r\n"
-)
+_TYPED = f"Server: {SERVER}\r\n".encode() + b"Content-Type: %b\r\nX-Request-Id: " + WORD + b"%d\r\n"
+_START = _TYPED.replace(b"%b", JSON.encode()) + b"Cache-Control: no-store\r\n"
 _END = b"Content-Length: %d\r\n\r\n%b"
-_ANSWER, _LIMITED = _START + b"%b" + _END, _START + LINES + _END
+_ANSWER, _LIMITED, _OTHER = _START + b"%b" + _END, _START + LINES + _END, _TYPED + b"%b" + _END
 
 
-def rendered(reply: Reply, number: int) -> bytes:
-    """Return the header lines and the body of a JSON reply. `number` is that of the request's id."""
+def rendered(reply: Reply, number: int, more: bytes = b"") -> bytes:
+    """Return the header lines and the body of a reply that has a body, or may have one.
+
+    Args:
+        number: that of the request's id.
+        more: further header lines.
+    """
     body, limits = reply.body, reply.limits
-    if limits is not None and limits.allowed and not reply.headers:  # the usual reply: formatted in one step
-        return _LIMITED % (number, *numbers(limits), len(body), body)
-    named = {**reply.headers, **(headers(limits) if limits is not None else {})}
-    lines = "".join(f"{name.title()}: {value}\r\n" for name, value in named.items()).encode("latin-1")
-    return _ANSWER % (number, lines, len(body), body)
+    if not reply.headers and not reply.cookies and reply.content_type == JSON:  # formatted in one step
+        if limits is None:
+            return _ANSWER % (number, more, len(body), body)
+        if limits.allowed and not more:
+            return _LIMITED % (number, *numbers(limits), len(body), body)
+    named = {"Cache-Control": "no-store", **_titled(reply.headers)}
+    if limits is not None:
+        named |= _titled(headers(limits))
+    text = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    text += "".join(f"Set-Cookie: {cookie}\r\n" for cookie in reply.cookies)
+    lines = more + text.encode("latin-1")
+    return _OTHER % (reply.content_type.encode(), number, lines, len(body), body)
+
+
+def _titled(named: Mapping[str, str]) -> dict[str, str]:
+    return {name.title(): value for name, value in named.items()}
 
 
 Answered = Callable[[int, str, str, str, int, int], None]

@@ -23,7 +23,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 
 from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
-from wire.exchange import Exchange
+from wire.exchange import CLOSES, Exchange, PostRoute
 from wire.parser import (
     HEAD_END,
     MALFORMED,
@@ -65,7 +65,6 @@ ENDED = (OPENING, LINGERING, CLOSED)
 
 log = logging.getLogger(__name__)
 
-CLOSES = b"Connection: close\r\n"
 TOO_SLOW = (408, "The request took too long to arrive.")
 SLICES_AT_ONCE = 4
 """The slices of one connection that are parsed before other connections have their turn."""
@@ -81,6 +80,7 @@ class ServerSide(Protocol):
     """The server, as its connections need it."""
 
     application: HTTPServerConnectionDelegate
+    posts: PostRoute | None
     limits: ConnectionLimits
     direct: DirectRoute | None
     known: KnownHeads
@@ -145,6 +145,14 @@ class Connection(asyncio.Protocol):
     @property
     def application(self) -> HTTPServerConnectionDelegate:
         return self._server.application
+
+    @property
+    def posts(self) -> PostRoute | None:
+        return self._server.posts
+
+    @property
+    def status_lines(self) -> Mapping[int, bytes]:
+        return self._server.status_lines
 
     @property
     def closing(self) -> bool:

@@ -13,7 +13,7 @@ answers: RFC 9112, 6 and 7.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Protocol, cast
 
@@ -28,16 +28,32 @@ from tornado.httputil import (
 )
 
 from wire.channel import not_written
-from wire.parser import RequestHead
+from wire.parser import RequestHead, post_fields
 
 log = logging.getLogger(__name__)
 
+CLOSES = b"Connection: close\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 JOINED_BYTES = 16 * 1024
 """The longest body that is written as one piece with its head. A longer one is not copied: many clients may
 be reading the same bytes, and each copy would take memory until its client has read it."""
 EVENTS = "text/event-stream"
 BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+
+
+class PostRoute(Protocol):
+    """A route that gives the same answers to some posts as the application, without it."""
+
+    def take(
+        self, target: bytes, named: Mapping[bytes, bytes], exchange: "Exchange"
+    ) -> HTTPMessageDelegate | None:
+        """Return the delegate that gets the body, and answers by `Exchange.answer`.
+
+        None: the application is to answer.
+
+        Args:
+            named: the fields by their names in lower case (`parser.post_fields`).
+        """
 
 
 class Speaker(Protocol):
@@ -48,6 +64,12 @@ class Speaker(Protocol):
 
     @property
     def application(self) -> HTTPServerConnectionDelegate: ...
+
+    @property
+    def posts(self) -> PostRoute | None: ...
+    @property
+    def status_lines(self) -> Mapping[int, bytes]:
+        """Status line and Date by status."""
 
     @property
     def closing(self) -> bool:
@@ -75,10 +97,7 @@ class Exchange(HTTPConnection):
     def __init__(self, connection: Speaker, head: RequestHead) -> None:
         self.context = connection  # Tornado looks for the peer here
         self._connection = connection
-        self._start_line = RequestStartLine(
-            head.method, head.target.decode("latin-1"), f"HTTP/{head.version}"
-        )
-        self._fields = head.fields
+        self._head = head
         self.keep_alive = head.keep_alive
         self._delegate: HTTPMessageDelegate
         self._begun = False
@@ -97,7 +116,7 @@ class Exchange(HTTPConnection):
 
     @property
     def target(self) -> bytes:
-        return self._start_line.path.encode("latin-1")
+        return self._head.target
 
     @property
     def blocked(self) -> bool:
@@ -107,18 +126,32 @@ class Exchange(HTTPConnection):
     # From the connection.
 
     def begin(self) -> None:
-        """Hand the head to the application. Raises HTTPInputError when Tornado finds fault with it."""
-        headers = HTTPHeaders()
-        for name, value in self._fields:
-            headers.add(name.decode("latin-1"), value.decode("latin-1").strip(" \t"))
-        self._fields = []
-        self._expects_continue = (
-            headers.get("Expect", "").lower() == "100-continue" and self._start_line.version != "HTTP/1.0"
-        )
-        self._delegate = self._connection.application.start_request(self._connection, self)
-        self._wait_for(self._delegate.headers_received(self._start_line, headers))
+        """Hand the head to the route of posts or to the application. Raises HTTPInputError when Tornado finds
+        fault with it."""
+        delegate = self._taken()
+        if delegate is not None:
+            self._delegate = delegate
+        else:
+            self._begin_application()
         self._begun = True
         self._deliver()
+
+    def _taken(self) -> HTTPMessageDelegate | None:
+        """Return the delegate of the route of posts, if it takes the request."""
+        posts = self._connection.posts
+        if posts is None or self._head.method != "POST":
+            return None
+        named = post_fields(self._head)
+        return posts.take(self._head.target, named, self) if named is not None else None
+
+    def _begin_application(self) -> None:
+        head, headers = self._head, HTTPHeaders()
+        for name, value in head.fields:
+            headers.add(name.decode("latin-1"), value.decode("latin-1").strip(" \t"))
+        self._expects_continue = headers.get("Expect", "").lower() == "100-continue" and head.version != "1.0"
+        start_line = RequestStartLine(head.method, head.target.decode("latin-1"), f"HTTP/{head.version}")
+        self._delegate = self._connection.application.start_request(self._connection, self)
+        self._wait_for(self._delegate.headers_received(start_line, headers))
 
     def body(self, piece: bytes) -> None:
         self._inbox.append(piece)
@@ -194,6 +227,23 @@ class Exchange(HTTPConnection):
         self._delegate_ended = True
         self._delegate.on_connection_close()
 
+    # From the route of posts.
+
+    @property
+    def peer(self) -> str:
+        return self._connection.remote_ip
+
+    def answer(self, status: int, rest: bytes) -> None:
+        """Write the whole answer to a complete request. `rest` begins with the header lines behind the
+        Date."""
+        if self._gone:
+            return
+        self.head_written = self.answered = True
+        self.keep_alive = self.keep_alive and not self._connection.closing
+        start = self._connection.status_lines[status]
+        self._connection.write(start + rest if self.keep_alive else start + CLOSES + rest)
+        self._connection.exchange_over(keep_alive=self.keep_alive)
+
     # From the application: tornado.httputil.HTTPConnection.
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
@@ -224,14 +274,14 @@ class Exchange(HTTPConnection):
 
     def _frame(self, status: int, headers: HTTPHeaders) -> None:
         """Set the headers that say where the answer ends, and whether another may follow it."""
-        _, __, version = self._start_line
-        if self._start_line.method == "HEAD" or status in BODILESS:
+        version = self._head.version
+        if self._head.method == "HEAD" or status in BODILESS:
             self._bytes_left = 0
         elif "Content-Length" in headers:
             self._bytes_left = int(headers["Content-Length"])
         else:
             self._endless = headers.get("Content-Type", "").startswith(EVENTS)
-            self._chunked = version == "HTTP/1.1"
+            self._chunked = version == "1.1"
             if self._chunked:
                 headers["Transfer-Encoding"] = "chunked"
             else:
@@ -240,7 +290,7 @@ class Exchange(HTTPConnection):
         self.keep_alive = self.keep_alive and self.whole and not self._connection.closing
         if not self.keep_alive:
             headers["Connection"] = "close"
-        elif version == "HTTP/1.0":
+        elif version == "1.0":
             headers["Connection"] = "keep-alive"
 
     def _framed(self, chunk: bytes) -> bytes:

@@ -21,7 +21,8 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
-from wire.connection import CLOSES, DRAIN_SECONDS, Connection
+from wire.connection import DRAIN_SECONDS, Connection
+from wire.exchange import CLOSES, PostRoute
 from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, path_of
 
 log = logging.getLogger(__name__)
@@ -62,9 +63,11 @@ class WireServer:
         direct: DirectRoute | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
         counted_as: CountedAs = lambda peer: peer,
+        posts: PostRoute | None = None,
     ) -> None:
         """`tls` gives the context of the next connection."""
         self.application = application
+        self.posts = posts
         self.limits = limits
         self.direct = self._direct = direct
         self.ending = self.draining = False

@@ -72,6 +72,7 @@ _AUTHORITY = re.compile(rb"(?:[A-Za-z0-9\-._~!$&'()*+;=]+|\[[0-9A-Fa-f:.]+\])(?:
 _FRAMING = {b"content-length", b"transfer-encoding"}
 NOT_IN_TRAILERS = {*_FRAMING, b"connection", b"upgrade"}
 _SPECIAL = {*_FRAMING, b"expect", b"upgrade"}
+_NOT_IN_POSTS = _SPECIAL - {b"content-length"}
 
 
 class HeadRefused(Exception):
@@ -142,6 +143,20 @@ def plain_fields(target: bytes, fields: Fields, limits: ConnectionLimits) -> dic
         return None
     named = {name.lower(): value.strip(b" \t") for name, value in fields}
     if len(named) != len(fields) or len(fields) > limits.headers or not named.keys().isdisjoint(_SPECIAL):
+        return None
+    return named if _HOST.fullmatch(named.get(b"host", b"")) else None
+
+
+def post_fields(head: "RequestHead") -> dict[bytes, bytes] | None:
+    """Return the fields of a post by their names in lower case, or None for a head that Tornado has to read.
+
+    It is of HTTP/1.1. There is one valid Host, no name twice, no expectation, no upgrade, and no body but one
+    of a known length.
+    """
+    if head.version != "1.1":
+        return None
+    named = {name.lower(): value.strip(b" \t") for name, value in head.fields}
+    if len(named) != len(head.fields) or not named.keys().isdisjoint(_NOT_IN_POSTS):
         return None
     return named if _HOST.fullmatch(named.get(b"host", b"")) else None
 

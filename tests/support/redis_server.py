@@ -53,6 +53,11 @@ class RedisServer:
         return self.folder / "dump.rdb"
 
     @property
+    def process_id(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log(self) -> Path:
         return self.folder / "redis.log"
 

@@ -20,7 +20,7 @@ from gateway.front import Front
 from gateway.store import Runtime
 from handlers.reply import failure
 from serving.direct import next_number, rendered
-from serving.traffic import Traffic
+from serving.direct_posts import DirectPosts
 from tests.support.gateways import ThreadGateway, running
 
 # tornado.http1connection writes this for a malformed request. A test fails if a release changes it.
@@ -39,10 +39,10 @@ def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGatew
 
 
 def _http_server(
-    runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts
 ) -> "_Server":
     """Replaces `gateway.front.http_server`."""
-    del front, api, traffic
+    del front, api, posts
     server = runtime.settings.server
     return _Server(
         application,

@@ -1,6 +1,7 @@
 """wire/exchange.py: long answers."""
 
 import asyncio
+from types import MappingProxyType
 
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
 
@@ -20,6 +21,8 @@ class Client:
 
     remote_ip, protocol = "192.0.2.1", "http"
     closing = at_eof = holds_bytes = False
+    posts = None
+    status_lines = MappingProxyType(dict[int, bytes]())
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
