@@ -99,7 +99,7 @@ class PeopleSite:
             raise TypeError("people sign in at the chat platform")
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
-        self.readers = _readers(state, api.managed, _keeping(store, clock))
+        self.readers = _readers(store, api.managed, clock)
         store.snapshotter.beside.append(self.readers.index.keep)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
@@ -112,6 +112,8 @@ class PeopleSite:
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
+        self.is_prepared = asyncio.Event()
+        """Is set once the lists of the first page are there. Work that nobody waits for begins then."""
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
@@ -151,14 +153,18 @@ class PeopleSite:
         return self._site.resources(of_kinds(PEOPLE_PAGES, tools.kinds, tools.without), self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
-        """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
-        until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
+        """Read or survey the catalogue, and survey the owners. Then end expired sessions and check
+        servers again until `stop` is set. Loops beside it make orders of lists, answer searches and ask for
+        icons."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
+            await self.readers.index.has_looked.wait()
             await in_slices(self.readers.catalogue.survey())
-            tasks.create_task(self._prepare(observers))
+            await self.readers.index.keep(0)
+            await self._prepare(observers)
+            self.is_prepared.set()
             await in_slices(self._tools.actions.ownership.survey())
             tasks.create_task(self._rechecks.run(stop))
             await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)
@@ -217,13 +223,6 @@ def _owner_texts(site: SiteSettings) -> OwnerTexts:
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
-def _keeping(store: Store, clock: Clock) -> Keeping:
-    ledger, journal, folder = store.ledger, store.journal, store.folder
-    return Keeping(
-        IndexFile(folder), clock, lambda: ledger.head, journal.synced, JournalReader(folder).records
-    )
-
-
 def _orders(catalogue: Catalogue, state: State) -> ListOrders:
     orders = ListOrders(catalogue, state.vote_counts, secrets.randbits(40))
     catalogue.watchers.append(orders.moved)
@@ -231,9 +230,14 @@ def _orders(catalogue: Catalogue, state: State) -> ListOrders:
     return orders
 
 
-def _readers(state: State, tools: Tools, keeping: Keeping) -> PeopleReaders:
+def _readers(store: Store, tools: Tools, clock: Clock) -> PeopleReaders:
+    ledger, journal, folder = store.ledger, store.journal, store.folder
+    state = ledger.state
     counts = NoticeCounts(state, tools.ownership, has_ratings="ratings" not in tools.without)
-    catalogue, index = Catalogue(state, tools.kinds), SearchIndex(state, in_every_language, keeping=keeping)
+    catalogue, file = Catalogue(state, tools.kinds), IndexFile(folder, tools.kinds)
+    records = JournalReader(folder).records
+    keeping = Keeping(file, catalogue, clock, lambda: ledger.head, journal.synced, records)
+    index = SearchIndex(state, in_every_language, keeping=keeping)
     return PeopleReaders(VotedListings(state), catalogue, index, counts)
 
 

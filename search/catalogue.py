@@ -4,7 +4,8 @@ Invariant: a look at the catalogue walks through no other listings, and a listin
 hidden, or is unlisted by its owner, is not in it.
 
 A start leaves rows packed, so the first survey looks at all of them once, in slices. After that the log tells
-of changes. The catalogue is complete once the survey has ended. `list_orders.py` puts it in order.
+of changes. The catalogue is complete once the survey has ended. A start may take rows of an earlier one in
+place of the survey (`index_file.py`). `list_orders.py` puts it in order.
 """
 
 import unicodedata
@@ -15,7 +16,7 @@ import msgspec
 
 from core import events as ev
 from core.events import FREQUENT
-from core.listing_table import survey
+from core.listing_table import ref_slices, survey
 from core.packing import Brief
 from core.state import State
 from grammars.tags import tag_of
@@ -31,6 +32,8 @@ CHANGING = (
     | ev.ListingMerged
 )
 """The events that may change whether everybody sees a listing, or its profile."""
+ROWS = 512
+"""The entries of one slice of rows: half a millisecond."""
 Keys = Sequence["IndexKey"]
 SLICE = 256
 """The refs of one slice. To put so many into an order takes about 0.5 ms."""
@@ -78,6 +81,17 @@ Moved = Callable[[str, ShownListing | None, ShownListing | None], None]
 """Called with a ref, its old entry, and its new entry."""
 
 
+class CatalogueRows(msgspec.Struct, frozen=True, gc=False):
+    """Some entries of a catalogue, in columns, sorted by ref. A key has the number of its place among the
+    `new_keys` of these rows and all rows before."""
+
+    new_keys: Sequence[IndexKey]
+    refs: Sequence[str]
+    names: Sequence[str]
+    since_ms: Sequence[int]
+    keys: Sequence[Sequence[int]]
+
+
 class Catalogue:
     def __init__(self, state: State, kinds: Collection[Kind] = KINDS) -> None:
         """`kinds` are those whose listings everybody may find."""
@@ -91,6 +105,8 @@ class Catalogue:
         self.entries: Mapping[str, ShownListing] = self._entries
         self.is_complete = False
         self.watchers: list[Moved] = []
+        self.changed: dict[str, None] = {}
+        """The refs whose entries the log has changed. The reader who writes them down takes them out."""
 
     def refs_of(self, key: IndexKey) -> Sequence[str]:
         """Return the refs under a key of at most one condition, sorted."""
@@ -122,7 +138,52 @@ class Catalogue:
         """Read a committed record."""
         for event in events:
             if type(event) not in FREQUENT and isinstance(event, CHANGING):
+                before = self._entries.get(event.ref)
                 self._look(event.ref)
+                if self._entries.get(event.ref) != before:
+                    self.changed[event.ref] = None
+
+    def rows(self) -> Iterator[CatalogueRows]:
+        """Yield all entries, a few at once, each as it is when its turn comes."""
+        numbers = dict[IndexKey, int]()
+        for refs in ref_slices(self._listings.refs, most=ROWS):
+            found = [(ref, entry) for ref in refs if (entry := self._entries.get(ref)) is not None]
+            known = len(numbers)
+            keys = [[numbers.setdefault(key, len(numbers)) for key in entry.keys] for _, entry in found]
+            names, since = [entry.name for _, entry in found], [entry.since_ms for _, entry in found]
+            yield CatalogueRows([*numbers][known:], [ref for ref, _ in found], names, since, keys)
+
+    def take(self, rows: CatalogueRows, keys: list[IndexKey]) -> None:
+        """Take rows of an earlier start. They are those of a survey, but for the listings that have changed
+        since: `taken` must follow.
+
+        Args:
+            keys: the keys of all rows before. The new ones are added.
+        """
+        keys += [self._key(*_named(key)) for key in rows.new_keys]
+        if not rows.refs:
+            return
+        refs, of_keys = self._listings.refs, dict[int, list[str]]()
+        here = refs[bisect_left(refs, rows.refs[0]) : bisect_right(refs, rows.refs[-1])]
+        same = dict(zip(here, here, strict=True))  # all tables share one string for each ref
+        for ref, name, since_ms, numbers in zip(rows.refs, rows.names, rows.since_ms, rows.keys, strict=True):
+            known = same.get(ref)
+            if known is not None and known not in self._entries:
+                self._entries[known] = ShownListing(name, since_ms, tuple([keys[each] for each in numbers]))
+                for number in numbers:
+                    of_keys.setdefault(number, []).append(known)
+        for number, some in of_keys.items():
+            under = self._refs.setdefault(keys[number], [])
+            if not under or under[-1] < some[0]:
+                under += some
+            else:  # the log has added one meanwhile
+                for ref in some:
+                    insort(under, ref)
+
+    def taken(self, changed: Sequence[str]) -> Iterator[None]:
+        """Look at the listings that have changed since the rows, in slices. All are complete then."""
+        yield from survey(changed, self._look)
+        self.is_complete = True
 
     def _look(self, ref: str) -> None:
         brief = self._listings.brief(ref) if ref in self._listings else None
