@@ -100,7 +100,6 @@ class PeopleSite:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
         self.readers = _readers(store, api.managed, clock)
-        store.snapshotter.beside.append(self.readers.index.keep)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -112,8 +111,7 @@ class PeopleSite:
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
-        self.is_prepared = asyncio.Event()
-        """Is set once the lists of the first page are there. Work that nobody waits for begins then."""
+        self.is_prepared = asyncio.Event()  # once the lists of the first page are there
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
@@ -238,6 +236,7 @@ def _readers(store: Store, tools: Tools, clock: Clock) -> PeopleReaders:
     records = JournalReader(folder).records
     keeping = Keeping(file, catalogue, clock, lambda: ledger.head, journal.synced, records)
     index = SearchIndex(state, in_every_language, keeping=keeping)
+    store.snapshotter.beside.append(index.keep)
     return PeopleReaders(VotedListings(state), catalogue, index, counts)
 
 
