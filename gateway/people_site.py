@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import secrets
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -66,6 +67,8 @@ from web.other_sites import with_trusted_types
 from web.site import Site
 from webhook.messages import curl_command
 
+AWAITED_SECONDS = 10.0
+"""The time for which a start puts off what can wait."""
 PREVIEWS = Policy(20, 60)
 """The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
@@ -158,10 +161,10 @@ class PeopleSite:
             tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
-            await self.readers.index.has_looked.wait()
+            await _at_most(self.readers.index.has_looked.wait())
             await in_slices(self.readers.catalogue.survey())
             await self.readers.index.keep(0)
-            await self._prepare(observers)
+            await _at_most(tasks.create_task(self._prepare(observers)))
             self.is_prepared.set()
             await in_slices(self._tools.actions.ownership.survey())
             tasks.create_task(self._rechecks.run(stop))
@@ -173,6 +176,11 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, orders))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+async def _at_most(work: Awaitable[object]) -> None:
+    """Wait for work that may fail or take long: nothing depends on it. It goes on."""
+    await asyncio.wait([asyncio.ensure_future(work)], timeout=AWAITED_SECONDS)
 
 
 def _signing_in(runtime: Runtime, secret: bytes, fleet: Fleet) -> SigningIn:
