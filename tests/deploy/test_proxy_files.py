@@ -246,7 +246,7 @@ def test_each_line_of_a_stream_passes_at_once(tmp_path: Path, name: str) -> None
         stream = client.request("GET", "/manage/votes", headers=following, preload_content=False)
         for user in (USER, OTHER_USER):
             cast = client.request("POST", f"/manage/bots/{BOT}/votes", headers=headers, json={"user": user})
-            assert cast.status == 200
+            assert cast.status == 201
             received = b""
             while user.encode() not in received:  # the answer has no end
                 received += stream.read1()
