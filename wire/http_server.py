@@ -48,6 +48,16 @@ Refuser = Callable[[int, str, str, bytes], bytes]
 the client's address, and the known part of the target's path."""
 
 
+class BesideRoutes(NamedTuple):
+    """The routes without the application, beside that of vote checks."""
+
+    posts: PostRoute | None = None
+    pages: PageRoute | None = None
+
+
+NO_ROUTES = BesideRoutes()
+
+
 class Turns(Protocol):
     """Shares connections among processes that accept from one socket."""
 
@@ -63,16 +73,6 @@ class Turns(Protocol):
 
     def accepts(self, *, is_accepting: bool) -> None:
         """Note whether this process accepts connections."""
-
-
-class BesideRoutes(NamedTuple):
-    """The routes without the application, beside that of vote checks."""
-
-    posts: PostRoute | None = None
-    pages: PageRoute | None = None
-
-
-NO_ROUTES = BesideRoutes()
 
 
 class _StatusLines(dict[int, bytes]):
