@@ -29,9 +29,10 @@ from votes import ratings
 
 CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9]{1,20}$"
 _CURSOR_EXAMPLE = "1750000000000-444444444444444444"
-
-
 RatingCursor = Annotated[str, Meta(pattern=CURSOR_PATTERN), example(_CURSOR_EXAMPLE)]
+_PUBLIC = f"Plain text, which everybody reads. {ABOUT_PROSE}"
+_REVIEW, _ANSWER = "It counts well, and its owner helps.", "Thank you! The next version is faster."
+_Words = Annotated[str, Size(1, ratings.MOST_CHARACTERS), IN_PROSE]
 
 
 class NewRating(Form, frozen=True):
@@ -41,7 +42,7 @@ class NewRating(Form, frozen=True):
     text: Annotated[
         str,
         Size(ratings.LEAST_CHARACTERS, ratings.MOST_CHARACTERS),
-        About(f"Plain text, which everybody reads. {ABOUT_PROSE}", "It counts well, and its owner helps."),
+        About(_PUBLIC, _REVIEW),
         IN_PROSE,
     ]
 
@@ -49,22 +50,14 @@ class NewRating(Form, frozen=True):
 class RatingReply(Form, frozen=True):
     """The answer of the owners to a review."""
 
-    text: Annotated[
-        str,
-        Size(1, ratings.MOST_CHARACTERS),
-        About(f"Plain text, which everybody reads. {ABOUT_PROSE}", "Thank you! The next version is faster."),
-        IN_PROSE,
-    ]
+    text: Annotated[_Words, About(_PUBLIC, _ANSWER)]
 
 
 class RatingRemoval(Form, frozen=True):
     """Why a moderator removes a review."""
 
     reason: Annotated[
-        str,
-        Size(1, ratings.MOST_CHARACTERS),
-        About(f"Its author reads it, and so do the owners. {ABOUT_PROSE}", "It insults."),
-        IN_PROSE,
+        _Words, About(f"Its author reads it, and so do the owners. {ABOUT_PROSE}", "It insults.")
     ]
 
 
@@ -81,7 +74,7 @@ class RatingAnswerView(View):
     """The answer of the owners to a review."""
 
     at: Moment
-    text: Annotated[str, example("Thank you! The next version is faster.")]
+    text: Annotated[str, example(_ANSWER)]
 
 
 class RatingView(View):
@@ -90,7 +83,7 @@ class RatingView(View):
     user: UserId
     name: Annotated[str | None, described("The name of the user; null before the first sign-in.", "Ada")]
     stars: Annotated[int, Meta(ge=1, le=STARS, examples=[4])]
-    text: Annotated[str, example("It counts well, and its owner helps.")]
+    text: Annotated[str, example(_REVIEW)]
     at: Moment
     edited_at: Annotated[Moment | None, described("The time of the last edit, if there was one.", None)]
     answer: RatingAnswerView | None

@@ -45,7 +45,7 @@ from core.rows import Eligibility, Listing, Reviewed, ServerCheck, TemplateCheck
 from forms.file_fields import FileRef
 from kinds.kind import Given, Kind, Made, Profile, choices_of
 from kinds.registry import BY_PLURAL, KINDS
-from kinds.text_language import TEXT_LANGUAGES
+from kinds.shared_fields import TEXT_LANGUAGES
 from pages.public.lists import sorts_of
 from tests.support.memory_ledger import empty_state
 

@@ -35,7 +35,7 @@ CLIENTS = 50
 VOTES = 100_000
 CONNECTIONS = 64
 CALM_RATE = 2_000
-USER = "123456789012345678"
+USER = 123456789012345678
 BOUNDS = {
     "VOTEGATE_FILES__BYTES_PER_USER": str(1 << 40),
     "VOTEGATE_FILES__UPLOADS_PER_MINUTE": "1000000",
@@ -56,8 +56,7 @@ def pictures(count: int) -> list[bytes]:
 class Uploader:
     """A client. `latencies` has the seconds from each upload to its listing in the queue of the review."""
 
-    def __init__(self, port: int, heard: str) -> None:
-        self._port = port
+    def __init__(self, heard: str) -> None:
         self._heard = heard
         self.latencies: list[float] = []
         self.refused = 0
@@ -67,17 +66,17 @@ class Uploader:
         answer: dict[str, Any] = msgspec.json.decode(connection.getresponse().read())
         return answer
 
-    def upload(self, connection: HTTPConnection, content: bytes, field: str) -> str:
-        path = f"/manage/files?user={USER}&kind=clips&field={field}"
+    def upload(self, connection: HTTPConnection, content: bytes, field: str, user: int = USER) -> str:
+        path = f"/manage/files?user={user}&kind=clips&field={field}"
         return str(self._asked(connection, path, content).get("file", {}).get("digest", ""))
 
-    def send(self, connection: HTTPConnection, content: bytes) -> None:
+    def send(self, connection: HTTPConnection, content: bytes, user: int = USER) -> None:
         begun = time.perf_counter()
-        digest = self.upload(connection, content, "pictures")
+        digest = self.upload(connection, content, "pictures", user)
         if not digest:
             self.refused += 1
             return
-        named = {"owner_id": USER, "name": "Clip", "sound": self._heard, "pictures": [digest]}
+        named = {"owner_id": str(user), "name": "Clip", "sound": self._heard, "pictures": [digest]}
         answer = self._asked(connection, "/manage/clips", msgspec.json.encode(named))
         assert answer["success"], answer
         self.latencies.append(time.perf_counter() - begun)
@@ -85,13 +84,13 @@ class Uploader:
 
 @contextmanager
 def uploading(uploader: Uploader, port: int, made: list[bytes]) -> Iterator[None]:
-    """Upload with so many clients, until the context ends."""
+    """Upload with so many clients, each for a user of its own, until the context ends."""
     enough = threading.Event()
 
     def act(number: int) -> None:
         with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
             while not enough.is_set():
-                uploader.send(connection, made[(number + len(uploader.latencies)) % len(made)])
+                uploader.send(connection, made[(number + len(uploader.latencies)) % len(made)], USER + number)
 
     with ThreadPoolExecutor(CLIENTS) as threads:
         acting = [threads.submit(act, number) for number in range(CLIENTS)]
@@ -117,19 +116,19 @@ def main() -> None:
         command = (base.command[0], "-m", "tests.support.eighth_kind.launcher", "serve")
         server = replace(base, command=command, environment={**base.environment, **BOUNDS})
         with running(server, place / "log") as gateway:
-            first = Uploader(gateway.port, "")
+            first = Uploader("")
             with closing(HTTPConnection("127.0.0.1", gateway.port, timeout=60)) as connection:
                 heard = first.upload(connection, sound(), "sound")
-                alone = Uploader(gateway.port, heard)
+                alone = Uploader(heard)
                 for each in made[:100]:
                     alone.send(connection, each)
-            busy = Uploader(gateway.port, heard)
+            busy = Uploader(heard)
             for _ in range(given.rounds):
                 calm = fixed_rate(gateway.port, CALM_RATE, CONNECTIONS, given.seconds, requests)
                 fast = closed_loop(gateway.port, CONNECTIONS, given.seconds, requests)
                 with uploading(busy, gateway.port, made):
                     calm_beside = fixed_rate(gateway.port, CALM_RATE, CONNECTIONS, given.seconds, requests)
-                with uploading(Uploader(gateway.port, heard), gateway.port, made):
+                with uploading(Uploader(heard), gateway.port, made):
                     fast_beside = closed_loop(gateway.port, CONNECTIONS, given.seconds, requests)
                 rows.append(
                     [calm.p50, calm.p99, calm_beside.p50, calm_beside.p99, fast.rate, fast_beside.rate]

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from weakref import WeakValueDictionary
 
 from blobs.blob_names import BlobNames
 from blobs.sealed_blobs import Blob, BlobCorrupt, BlobOnDisk, SealedBlobs, digest_of
@@ -105,7 +106,10 @@ class Blobs:
         self._reading: dict[str, asyncio.Future[bytes | None]] = {}
         self._absent: dict[str, int] = {}
         """The files that no node had, and when this node asked for them."""
-        self._writing = asyncio.Lock()
+        self._writing = WeakValueDictionary[str, asyncio.Lock]()
+        """The locks of the files that are written or removed now, by their digests."""
+        self._reserved = 0
+        """The bytes of the files that are written now."""
         self._surveyed = asyncio.Event()
         self._named = asyncio.Event()
 
@@ -117,11 +121,15 @@ class Blobs:
         Raises Invalid for the whole form, and Unavailable if there is no room or the disk fails.
         """
         await self._surveyed.wait()
-        async with self._writing:
+        async with self._alone(facts.digest):
             if user_id is not None:
                 await self._refuse_full(user_id, facts)
             await self._keep(Blob(facts, content), user_id)
         return facts
+
+    def _alone(self, digest: str) -> asyncio.Lock:
+        """Return the lock of a file. Who holds it writes or removes that file, and nobody else does."""
+        return self._writing.setdefault(digest, asyncio.Lock())
 
     async def ref(self, digest: str) -> FileRef | None:
         """Return the facts of a file, here or at another node. If no row names it, its hour starts again."""
@@ -198,35 +206,48 @@ class Blobs:
 
     async def _refuse_full(self, user_id: str, facts: FileRef) -> None:
         """Raise Invalid if the files of the user's listings and those that wait leave no room."""
+        owned = await self.owned(user_id)  # nothing waits from here on, so that no other upload comes between
         costs = {digest: self._waiting[digest].cost for digest in self._sent_by.get(user_id, ())}
-        for ref in await self.owned(user_id):
+        for ref in owned:
             costs |= {file.digest: _cost(file.size) for file in self.names.files_of(ref)}
         costs[facts.digest] = _cost(facts.size)
         if sum(costs.values()) > self.bounds.bytes_per_user:
             raise Invalid({"": Fault("files_full", {"most": self.bounds.bytes_per_user >> 20})})
 
     async def _keep(self, blob: Blob, user_id: str | None) -> None:
-        """Write a file unless it is here. Raises Unavailable."""
-        digest = blob.ref.digest
-        if not await asyncio.to_thread(self._is_whole, digest):
-            if self.bytes + len(blob.content) > self.bounds.bytes_in_all:
-                raise Unavailable(Text("no room is left for files"))
-            try:
-                before = await asyncio.to_thread(self.on_disk.bytes_of, digest)
-                written = await asyncio.to_thread(self.on_disk.write, blob)
-            except OSError as error:
-                log.error("a file of listings cannot be written: %s", what_to_do(error, self.on_disk.path))
-                raise Unavailable(Text("the disk takes no files")) from None
-            self.count += before == 0
-            self.bytes += written - before
-        self._absent.pop(digest, None)
-        self._wait(BlobOnDisk(digest, len(blob.content)), user_id)
-
-    def _is_whole(self, digest: str) -> bool:
+        """Write a file unless it is here. The caller holds its lock. Raises Unavailable."""
+        digest, size, waited = blob.ref.digest, len(blob.content), self._waiting.get(blob.ref.digest)
+        has_room = self.bytes + self._reserved + size <= self.bounds.bytes_in_all
+        self._wait(BlobOnDisk(digest, size), user_id)  # so that it counts for other uploads of the user
+        self._reserved += size
         try:
-            return self.on_disk.read(digest) is not None
-        except _UNREADABLE:
-            return False
+            before, after = await asyncio.to_thread(self._written, blob, has_room=has_room)
+        except BaseException as error:
+            self._forget_waiting(digest)
+            if waited is not None:
+                self._wait(BlobOnDisk(digest, size), waited.user_id)
+            if not isinstance(error, OSError):
+                raise
+            log.error("a file of listings cannot be written: %s", what_to_do(error, self.on_disk.path))
+            raise Unavailable(Text("the disk takes no files")) from None
+        finally:
+            self._reserved -= size
+        self.count += before == 0
+        self.bytes += after - before
+        self._absent.pop(digest, None)
+
+    def _written(self, blob: Blob, *, has_room: bool) -> tuple[int, int]:
+        """Write a file unless it is here, whole. Return its bytes on disk, before and after. Blocks.
+
+        Raises OSError, and Unavailable if it would have to be written and there is no room.
+        """
+        before = self.on_disk.bytes_of(blob.ref.digest)
+        with suppress(*_UNREADABLE):
+            if self.on_disk.read(blob.ref.digest) is not None:
+                return before, before
+        if not has_room:
+            raise Unavailable(Text("no room is left for files"))
+        return before, self.on_disk.write(blob)
 
     def _wait(self, found: BlobOnDisk, user_id: str | None) -> None:
         """Let a file wait for a row that names it, from now on."""
@@ -259,7 +280,7 @@ class Blobs:
             return None
         try:
             await self._surveyed.wait()
-            async with self._writing:
+            async with self._alone(digest):
                 await self._keep(blob, None)
         except Unavailable as error:
             log.info("a file of another node is not kept: %s", error)
@@ -320,7 +341,7 @@ class Blobs:
 
     async def _seal_newly(self, digest: str) -> None:
         """Seal a file with the newest key, so that no older one is needed."""
-        async with self._writing:
+        async with self._alone(digest):
             with suppress(FileNotFoundError, BlobCorrupt, KeyMissing):  # a look at the file logs it
                 await asyncio.to_thread(self.on_disk.seal_newly, digest)
 
@@ -343,7 +364,7 @@ class Blobs:
         return waited_ns >= self.bounds.unnamed_seconds * NS_PER_SECOND
 
     async def _remove(self, found: BlobOnDisk, now_ns: int) -> None:
-        async with self._writing:
+        async with self._alone(found.digest):
             if self._is_due(found, now_ns):  # unless somebody has named or sent it meanwhile
                 await asyncio.to_thread(self.on_disk.remove, found.digest)
                 self._forget_waiting(found.digest)

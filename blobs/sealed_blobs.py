@@ -15,6 +15,7 @@ import logging
 import os
 import re
 import struct
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -61,11 +62,13 @@ class SealedBlobs:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self.path = folder.path / BLOBS
+        self._making = threading.Lock()
 
     def write(self, blob: Blob) -> int:
         """Keep a file durably. Return its bytes on disk. Raises OSError, and then what was there stays."""
-        if not self.path.is_dir():
-            made_folder(self.path, self._folder.disk)
+        with self._making:  # no file is durable before its folder is
+            if not self.path.is_dir():
+                made_folder(self.path, self._folder.disk)
         disk, path, seal = self._folder.disk, self._path(blob.ref.digest), self._folder.keys.new_seal()
         unfinished, was_here = path.with_name(path.name + UNFINISHED), path.exists()
         place = seal.key_id + seal.salt + path.name.encode()

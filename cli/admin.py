@@ -71,7 +71,10 @@ def admin(context: click.Context, /, **options: Any) -> None:
     """Manage a running gateway as its operator.
 
     It finds the gateway and the token by the settings (--config, environment), or by these options. LISTING
-    is the id of a bot, bots/ID, or servers/ID.
+    is the id of a bot, or a kind and an id, such as servers/ID.
+
+    Here are the commands of all kinds of listings. If the site does not offer a kind (kinds.enabled), the
+    gateway answers "Not found." to its commands.
 
     The exit status is 0 after a success; 1 if the call is refused or no gateway answers; 2 for wrong usage.
     """

@@ -27,7 +27,7 @@ class ListingRef(NamedTuple):
 
     @property
     def thing(self) -> str:
-        """The kind as operations are named: Bot or Server."""
+        """The kind as operations are named, such as Bot."""
         return self.kind.title
 
 

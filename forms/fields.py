@@ -44,6 +44,7 @@ N = TypeVar("N")
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
 LAST_MS = 253_402_300_799_999  # the end of the year 9999: no calendar of ours shows a later time
 ABOUT_LINE = "It must be one line with a visible character, without bidirectional controls."
+ABOUT_TEXT = "It must have no bidirectional embeddings, overrides or isolates."
 ABOUT_PROSE = "It must have a visible character, and no bidirectional embeddings, overrides or isolates."
 
 Snowflake = Annotated[

@@ -18,7 +18,7 @@ from handlers.operator import Operator
 from handlers.public import KIND, PublicApi
 from handlers.route import Resource
 from metrics.collectors import Scraping
-from ratelimit.address import UNIX, address_key, is_trusted
+from ratelimit.address import share_key
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
@@ -127,15 +127,13 @@ def http_server(
     api.callers.refused.direct_id = direct.latest_id
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
-
-    def counted_as(peer: str) -> str | None:
-        of_all = peer == UNIX or is_trusted(peer, server.trusted_proxies)
-        return None if of_all else address_key(peer)
-
     refusals = Refusals(api.public, traffic, front.answered)
     is_offered = KIND in api.managed.kinds
-    checks = direct if is_offered else None
-    return WireServer(application, limits, refusals, checks, tls, counted_as, posts)
+    return WireServer(
+        *(application, limits, refusals, direct if is_offered else None, tls),
+        counted_as=lambda peer: share_key(peer, server.trusted_proxies),
+        posts=posts,
+    )
 
 
 def metrics_servers(

@@ -22,7 +22,7 @@ from watchers.failing_endpoints import FailingEndpoints
 from webhook.attempt_tally import AttemptTally, MessageTally
 
 UPLOADS_AT_ONCE = 8
-"""The largest uploads whose bodies may be in memory together."""
+"""The largest uploads whose bodies may be in memory together, half of them for one address."""
 
 
 @dataclass(frozen=True)

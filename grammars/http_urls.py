@@ -10,7 +10,8 @@ import re
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
-from languages.said import Code, Fact, Fault, in_words
+from languages.said import Code, Fault, in_words
+from languages.texts import Fact
 
 MAX_URL_CHARACTERS = 2_048
 MAX_NAME_CHARACTERS = 253  # RFC 1035: 255 bytes with the length bytes of the first label and of the root

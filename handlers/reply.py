@@ -2,8 +2,8 @@
 
     {"success": false, "error": "<text>", "status": <the HTTP status>}
 
-`languages/said.py` has the status and the text of each code. The headers of some codes, and the bodies with
-more fields, are here.
+`languages/refusal_texts.py` has the status and the text of each code. The headers of some codes, and the
+bodies with more fields, are here.
 """
 
 from collections.abc import AsyncGenerator, Collection, Mapping
@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from actions.views import Moment, Success, View, described
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from languages.refusals import Invalid, Refusal
-from languages.said import SAID, Code, Fact, Fault, in_words
+from languages.said import SAID, Code, Fault, in_words
+from languages.texts import Fact
 from ratelimit.bucket import Decision, TooManyRequests
 
 encode_json = msgspec.json.Encoder().encode

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_LINE, ABOUT_PROSE, HttpsUrl, Name, Pair, Url
+from forms.fields import ABOUT_LINE, ABOUT_PROSE, HttpsUrl, Pair, Url
 from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     CoOwnersPart,
@@ -18,9 +18,7 @@ from kinds.kind import (
     VotesPart,
     WebhookPart,
 )
-from kinds.listing_pictures import Banner, Screenshots
-from kinds.listing_tags import Tags
-from kinds.text_language import TextLanguage
+from kinds.shared_fields import Banner, Screenshots, Tags, TextLanguage, Title
 from languages.texts import Text
 
 CATEGORIES = {
@@ -42,9 +40,7 @@ CATEGORIES = {
 class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
     """A bot's profile, written by its owner."""
 
-    name: Annotated[
-        Name, Sample("Example bot"), Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")
-    ]
+    name: Annotated[Title, Sample("Example bot")]
     short_description: Annotated[
         str,
         Size(16, 150),

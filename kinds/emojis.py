@@ -57,7 +57,7 @@ class EmojiProfile(Profile, frozen=True, gc=False, tag="emoji"):
             "pictures",
             Text(
                 "One for an emoji, 4 to 9 for a package: PNG, GIF or WebP. Larger ones are made to fit into "
-                "128 x 128 pixels, and each may then have 256 KB."
+                "128 x 128 pixels, and each may then have 256 KiB."
             ),
             finds="category",
         ),

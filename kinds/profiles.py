@@ -2,21 +2,17 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_LINE, Colour, Handle, Name, SocialUrl
+from forms.fields import ABOUT_LINE, ABOUT_TEXT, Colour, Handle, SocialUrl
 from forms.rules import IN_TEXT, ON_ONE_LINE_OR_NONE, UNIQUE, About, Display, Sample, Size
 from kinds.kind import Kind, LikesPart, Nouns, OfUser, Profile, ReviewPart
-from kinds.listing_pictures import Banner
+from kinds.shared_fields import Banner, Title
 from languages.texts import Text
 
 
 class PersonalProfile(Profile, frozen=True, gc=False, tag="profile"):
     """A user's profile, written by the user."""
 
-    name: Annotated[
-        Name,
-        Sample("Ada Lindqvist"),
-        Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title"),
-    ]
+    name: Annotated[Title, Sample("Ada Lindqvist")]
     handle: Annotated[
         Handle,
         Sample("ada"),
@@ -31,7 +27,7 @@ class PersonalProfile(Profile, frozen=True, gc=False, tag="profile"):
     bio: Annotated[
         str,
         Size(0, 512),
-        About("It must have no bidirectional embeddings, overrides or isolates."),
+        About(ABOUT_TEXT),
         IN_TEXT,
         Sample("I make bots that play music, and sometimes music."),
         Display(Text("About you"), "text", Text("Up to 512 characters. Optional."), rows=5, finds="word"),

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_PROSE, Name, TemplateCode, TemplateLink
+from forms.fields import ABOUT_PROSE, TemplateCode, TemplateLink
 from forms.rules import IN_PROSE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     ChecksPart,
@@ -16,8 +16,7 @@ from kinds.kind import (
     VotesPart,
     WebhookPart,
 )
-from kinds.listing_tags import Tags
-from kinds.text_language import TextLanguage
+from kinds.shared_fields import Tags, TextLanguage, Title
 from languages.texts import Text
 
 PURPOSES = {
@@ -37,11 +36,7 @@ PURPOSES = {
 class TemplateProfile(Profile, frozen=True, gc=False, tag="template"):
     """A template's profile, written by its owner."""
 
-    name: Annotated[
-        Name,
-        Sample("Example template"),
-        Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title"),
-    ]
+    name: Annotated[Title, Sample("Example template")]
     description: Annotated[
         str,
         Size(32, 256),

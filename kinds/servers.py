@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_LINE, Invite, Name
-from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
+from forms.fields import ABOUT_LINE, Invite
+from forms.rules import ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     ChecksPart,
     FactsPart,
@@ -16,8 +16,7 @@ from kinds.kind import (
     VotesPart,
     WebhookPart,
 )
-from kinds.listing_pictures import Banner, Screenshots
-from kinds.text_language import TextLanguage
+from kinds.shared_fields import Banner, Screenshots, Summary, TextLanguage, Title
 from languages.texts import Text
 
 TOPICS = {
@@ -39,24 +38,8 @@ TOPICS = {
 class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
     """A server's profile, written by its owner."""
 
-    name: Annotated[
-        Name,
-        Sample("Example server"),
-        Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title"),
-    ]
-    description: Annotated[
-        str,
-        Size(0, 256),
-        About("It must have no bidirectional embeddings, overrides or isolates."),
-        IN_TEXT,
-        Sample("A place to talk about bots"),
-        Display(
-            Text("Description"),
-            "text",
-            Text("Up to 256 characters. Optional."),
-            finds="word",
-        ),
-    ]
+    name: Annotated[Title, Sample("Example server")]
+    description: Annotated[Summary, Sample("A place to talk about bots")]
     keywords: Annotated[
         tuple[Annotated[str, Size(1, 32), About(ABOUT_LINE), ON_ONE_LINE], ...],
         Size(0, 5),

@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from forms.fields import Name
 from forms.file_fields import FileRef, Files
-from forms.rules import IN_TEXT, UNIQUE, About, Display, OneOf, Sample, Size
+from forms.rules import UNIQUE, Display, OneOf, Sample, Size
 from kinds.kind import DownloadsPart, Kind, LikesPart, Made, Nouns, Profile, ReviewPart
-from kinds.listing_tags import Tags
+from kinds.shared_fields import Summary, Tags, Title
 from languages.texts import Text
 
 CATEGORIES = {
@@ -27,11 +26,7 @@ SAMPLE = FileRef(
 class SoundProfile(Profile, frozen=True, gc=False, tag="sound"):
     """A sound, with what its owner writes about it."""
 
-    name: Annotated[
-        Name,
-        Sample("Level up chime"),
-        Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title"),
-    ]
+    name: Annotated[Title, Sample("Level up chime")]
     sound: Annotated[
         FileRef,
         Files("sound", ("audio/mpeg", "audio/ogg"), 512 << 10, most_ms=5_200),
@@ -45,14 +40,7 @@ class SoundProfile(Profile, frozen=True, gc=False, tag="sound"):
         Sample(("Other",)),
         Display(Text("Categories"), "choices", Text("One or more."), finds="category"),
     ]
-    description: Annotated[
-        str,
-        Size(0, 256),
-        About("It must have no bidirectional embeddings, overrides or isolates."),
-        IN_TEXT,
-        Sample("Four bright notes for small victories."),
-        Display(Text("Description"), "text", Text("Up to 256 characters. Optional."), finds="word"),
-    ] = ""
+    description: Annotated[Summary, Sample("Four bright notes for small victories.")] = ""
     tags: Annotated[Tags, Sample(("happy", "games"))] = ()
 
 

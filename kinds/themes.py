@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from forms.fields import Colour, Name
+from forms.fields import Colour
 from forms.rules import UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import Kind, LikesPart, Made, Nouns, Profile, ReviewPart
+from kinds.shared_fields import Title
 from languages.texts import Text
 
 CATEGORIES = {
@@ -24,9 +25,7 @@ CATEGORIES = {
 class ThemeProfile(Profile, frozen=True, gc=False, tag="theme"):
     """A theme, written by its owner."""
 
-    name: Annotated[
-        Name, Sample("Sunset"), Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")
-    ]
+    name: Annotated[Title, Sample("Sunset")]
     primary: Annotated[
         Colour,
         About("The colour of the background."),

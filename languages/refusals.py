@@ -3,14 +3,15 @@
     Refusal                 a code with its facts
     `-- Invalid             fields break rules: field -> fault, all of them at once
 
-`said.py` has the status and the texts of every code. `core/failures.py` has failures that are nobody's
-mistake.
+`refusal_texts.py` has the status and the texts of their codes. `core/failures.py` has failures that are
+nobody's mistake.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from languages.said import SAID, Code, Fact, Fault
+from languages.said import SAID, Code, Fault
+from languages.texts import Fact
 
 
 class Refusal(Exception):

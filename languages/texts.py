@@ -6,7 +6,7 @@ word of code: it is shown as it is. `make messages` finds every `Text("...")`, s
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Union
+from typing import NamedTuple, Union
 
 
 class Text:
@@ -33,6 +33,23 @@ class Text:
 
 Words = Text | str
 """A text of ours, or the words of somebody else."""
+Fact = Words | int | None
+Facts = Mapping[str, Fact]
+NO_FACTS: Facts = MappingProxyType({})
+
+
+class Said(NamedTuple):
+    """The texts of a code.
+
+    `facts` are an example of its facts. A page says `plain` where only programmers would understand `text`.
+    `summary` heads the example in the OpenAPI document.
+    """
+
+    status: int
+    text: Words
+    facts: Facts = NO_FACTS
+    plain: Text | None = None
+    summary: str = ""
 
 
 def in_english(words: Words) -> str:

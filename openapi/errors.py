@@ -14,7 +14,8 @@ from handlers import reply
 from handlers.reply import Reply, failure, reply_to
 from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
-from languages.said import SAID, Code, Facts, Fault
+from languages.said import SAID, Code, Fault
+from languages.texts import Facts
 from openapi.deployment import Deployment
 from openapi.examples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 

@@ -125,6 +125,11 @@ class ServerLists:
         known = self._lists.get(user_id)
         return known[0] if known is not None else None
 
+    def server(self, user_id: str, server_id: str) -> PlatformServer | None:
+        """Return a server that the user may manage, as far as the list says so."""
+        known = self.of(user_id)
+        return known.of(server_id) if known is not None else None
+
     def forget(self, user_id: str) -> None:
         self._lists.pop(user_id, None)
 

@@ -51,6 +51,14 @@ def address_key(address: str) -> str:
     return f"{int(parsed) >> (128 - IPV6_PREFIX_BITS):x}/{IPV6_PREFIX_BITS}"
 
 
+def share_key(address: str, trusted: Sequence[Proxy]) -> str | None:
+    """Return the key that an address has a share of something under.
+
+    It is None for an address that many clients have: a Unix socket's, and that of a trusted proxy.
+    """
+    return None if address == UNIX or is_trusted(address, trusted) else address_key(address)
+
+
 def shown_address(key: str) -> str:
     """Return the address or network of an `address_key`, as people write it."""
     bits, slash, _ = key.partition("/")

@@ -21,7 +21,7 @@ from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allo
 from handlers.request import Request
 from handlers.route import Resource
 from languages.refusals import Refusal
-from ratelimit.address import Proxy, client_address
+from ratelimit.address import Proxy, client_address, share_key
 from ratelimit.bucket import headers
 from serving.direct import SERVER, Answered, next_number, request_id
 from serving.loop_share import LoopShare
@@ -45,13 +45,15 @@ read."""
 class RunningRequests:
     """The requests that have been read and not yet answered. A stop waits for them.
 
-    Invariant: the bodies of uploads together take at most `upload_bytes`.
+    Invariant: the bodies of uploads together take at most `upload_bytes`, and those of one address half of
+    them.
     """
 
     def __init__(self, upload_bytes: int = 0) -> None:
         self._requests: set[object] = set()
         self._upload_bytes = upload_bytes
-        self._bytes: dict[object, int] = {}
+        self._uploads: dict[object, tuple[str | None, int]] = {}
+        """The key of the address that sends each upload, and the bytes that are counted for it."""
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -63,16 +65,24 @@ class RunningRequests:
         self._requests.add(request)
         self._idle.clear()
 
-    def keep(self, request: object, size: int) -> bool:
-        """Count bytes of an upload. Return false if there is no room for them."""
-        if sum(self._bytes.values()) + size > self._upload_bytes:
+    def keep(self, request: object, size: int, key: str | None) -> bool:
+        """Count bytes of an upload for the key of its address; None for an address that many clients have.
+
+        Return false if there is no room for them.
+        """
+        in_all = sum(count for _, count in self._uploads.values())
+        of_key = sum(count for each, count in self._uploads.values() if each == key)
+        if in_all + size > self._upload_bytes or (
+            key is not None and of_key + size > self._upload_bytes // 2
+        ):
             return False
-        self._bytes[request] = self._bytes.get(request, 0) + size
+        _, count = self._uploads.get(request, (key, 0))
+        self._uploads[request] = key, count + size
         return True
 
     def end(self, request: object) -> None:
         self._requests.discard(request)
-        self._bytes.pop(request, None)
+        self._uploads.pop(request, None)
         if not self._requests:
             self._idle.set()
 
@@ -181,7 +191,9 @@ class EndpointHandler(RequestHandler):
 
     def _keeps(self, size: int) -> bool:
         """Return true if there is room for so much of an upload. A body of another size always has it."""
-        self._has_room = not self._is_upload or self._policy.running.keep(self, size)
+        if self._is_upload:
+            key = share_key(self.client_address(), self._policy.trusted_proxies)
+            self._has_room = self._policy.running.keep(self, size, key)
         return self._has_room
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:

@@ -1,6 +1,7 @@
 """Errors as pages, which say what happened, why, and what to do next.
 
-The reason is the text of the refusal (`languages/said.py`); the texts here say what happened and what to do.
+The reason is the text of the refusal (`languages/refusal_texts.py`). The texts here say what happened and
+what to do.
 """
 
 from collections.abc import Mapping

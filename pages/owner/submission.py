@@ -338,9 +338,7 @@ async def send_server(page: PageCall) -> Answer:
 
 
 def _managed(page: PageCall, server_id: str) -> PlatformServer | None:
-    """Return a server that the visitor manages, as far as the list that was just read says so."""
-    known = page.site.submissions.server_lists.of(page.person.id)
-    return known.of(server_id) if known is not None else None
+    return page.site.submissions.server_lists.server(page.person.id, server_id)
 
 
 def _choice(page: PageCall, wanted: str) -> Shown[None]:

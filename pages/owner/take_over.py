@@ -106,8 +106,8 @@ async def _look_for_code(page: PageCall) -> Evidence:
 
 
 def _servers(page: PageCall) -> tuple[Evidence | None, Mapping[str, Any]]:
-    known = page.site.submissions.server_lists.of(page.person.id)
-    server = known.of(page.call.ids[0]) if known is not None else None
+    lists, user_id = page.site.submissions.server_lists, page.person.id
+    known, server = lists.of(user_id), lists.server(user_id, page.call.ids[0])
     evidence: Evidence | None = None
     if server is not None:
         evidence = "server owner" if server.is_owned else "server manager"

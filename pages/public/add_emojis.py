@@ -10,7 +10,7 @@ form adds its emojis once, however often its button is pressed.
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatplatform.answers import PlatformServer, server_icon_url
 from chatplatform.platform_client import (
@@ -23,13 +23,11 @@ from chatplatform.platform_client import (
     PlatformAway,
 )
 from core.rows import Listing, Policy
-from forms.file_fields import FileRef
-from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
 from listings.rules import listing_of
 from pages.page import Again, Page, PageCall, Post, Shown
-from pages.public.downloads import downloaded_files
+from pages.public.downloads import NamedFile, downloaded_files
 from pages.shared_texts import AWAY, NOT_IN_LIST, done
 from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
@@ -59,25 +57,16 @@ _REFUSED: Mapping[int, Text] = {
     **dict.fromkeys((NO_SUCH_FORM, TOO_LARGE), NOT_TAKEN),
     NO_PERMISSION: MAY_NOT,
 }
-
-
-class NamedEmoji(NamedTuple):
-    """A picture with its name in a chat. `number` is its place in the package, from 1."""
-
-    number: int
-    name: str
-    file: FileRef
+_AWAY: Mapping[str, Text] = {"limited": LIMITED, "timeout": UNCERTAIN, "unreachable": UNCERTAIN}
 
 
 def show(page: PageCall) -> Shown[None]:
-    row, submissions = _row(page), page.site.submissions
+    row, submissions, here = _row(page), page.site.submissions, page.visit.path
     wanted = page.typed("server") or page.visit.request.query.get("server", "")
     known, server = submissions.server_lists.of(page.person.id), _server(page, wanted)
     cdn_url, managed = page.site.addresses.cdn_url, known.servers if known is not None else ()
-    here = f"/{row.ref}/add-to-server"
     html = {
         "row": row,
-        "kind": kind_of(row.ref),
         "here": here,
         "back": f"{here}?server={wanted}" if wanted.isascii() and wanted.isdigit() else here,
         "known": known,
@@ -86,7 +75,7 @@ def show(page: PageCall) -> Shown[None]:
         "managed": [(each, server_icon_url(cdn_url, each)) for each in managed],
         "bot_link": submissions.checking.bot_link(wanted, CREATE_EXPRESSIONS) if server is not None else None,
         "once": _new_once(page),
-        "choices": _emojis(row),
+        "choices": downloaded_files(row),
         "chosen": page.typed("pictures", None),
         "added": page.refused.found.get("added", ()),
         "problem": page.refused.errors.get(""),
@@ -105,28 +94,18 @@ def _row(page: PageCall) -> Listing:
 
 
 def _server(page: PageCall, server_id: str) -> PlatformServer | None:
-    known = page.site.submissions.server_lists.of(page.person.id)
-    return known.of(server_id) if known is not None else None
+    return page.site.submissions.server_lists.server(page.person.id, server_id)
 
 
-def _emojis(row: Listing) -> list[NamedEmoji]:
-    files, name = downloaded_files(row), row.profile.name
-    return [
-        NamedEmoji(number, f"{name}_{number}" if len(files) > 1 else name, file)
-        for number, file in enumerate(files, 1)
-    ]
-
-
-def _chosen(page: PageCall) -> list[NamedEmoji]:
+def _chosen(page: PageCall) -> Sequence[NamedFile]:
     numbers = {*page.visit.form().texts("pictures")}
-    return [each for each in _emojis(_row(page)) if str(each.number) in numbers]
+    return [each for each in downloaded_files(_row(page)) if str(each.number) in numbers]
 
 
 def _guard(page: PageCall) -> None:
     """Raise Again for a server that the visitor does not manage, and for a form without an emoji."""
-    form = page.visit.form()
     chosen = _chosen(page)
-    if _server(page, form.text("server")) is None:
+    if _server(page, page.visit.form().text("server")) is None:
         raise Again(errors={"": NOT_IN_LIST}, status=409)
     if not chosen:
         raise Again(errors={"": NO_PICTURE}, status=400)
@@ -155,7 +134,7 @@ async def _add(page: PageCall) -> Sequence[str]:
     return added
 
 
-async def _add_one(page: PageCall, server_id: str, emoji: NamedEmoji) -> None:
+async def _add_one(page: PageCall, server_id: str, emoji: NamedFile) -> None:
     page.site.public.emojis.take(page.person.id)
     content = await page.call.tools.files.get(emoji.file.digest)
     if content is None:
@@ -166,14 +145,7 @@ async def _add_one(page: PageCall, server_id: str, emoji: NamedEmoji) -> None:
 
 
 def _why(away: PlatformAway) -> Text:
-    match away.reason:
-        case "refused":
-            return _REFUSED.get(away.code, AWAY)
-        case "limited":
-            return LIMITED
-        case "timeout" | "unreachable":
-            return UNCERTAIN
-    return AWAY
+    return (_REFUSED.get(away.code) if away.reason == "refused" else _AWAY.get(away.reason)) or AWAY
 
 
 def _read(_: PageCall, form: FormPost) -> Mapping[str, Any]:

@@ -10,6 +10,8 @@ is full, new visitors are not counted: a number may be too low, but nobody can i
 
 import io
 import zipfile
+from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from core.clock import day_of
@@ -31,42 +33,57 @@ MADE_AT = (1980, 1, 1, 0, 0, 0)
 """The time of the files in a ZIP, which is the same bytes at each download."""
 
 
+class NamedFile(NamedTuple):
+    """A file of a listing with its number there, from 1, and its name."""
+
+    number: int
+    name: str
+    file: FileRef
+
+
 async def show(page: PageCall) -> Reply:
     """Count the download, and return the files, or lead to the only one. Raises Refusal."""
     row = seen_listing(page)
-    files, name = downloaded_files(row), safe_name(row.profile.name) or row.id
+    files = downloaded_files(row)
     number = page.visit.request.query.get("file", "")
     if number:
-        chosen = {str(at): file for at, file in enumerate(files, 1)}.get(number)
-        if chosen is None:
+        files = [each for each in files if str(each.number) == number]
+        if not files:
             raise Refusal("no_such_path")
-        files, name = (chosen,), f"{name}_{number}" if len(files) > 1 else name
     if len(files) != 1:
-        packed = await _packed(page, files, name)
+        packed, name = await _packed(page, files), _name(row)
         _count(page, row)
         return Reply(
             200, packed, {**ALONE, **HEADERS, **attached(name, "zip")}, content_type="application/zip"
         )
     _count(page, row)
-    location = f"{files[0].path}?{urlencode({'download': name})}"
+    location = f"{files[0].file.path}?{urlencode({'download': files[0].name})}"
     return Reply(303, b"", {**HEADERS, "location": location}, content_type="text/plain; charset=utf-8")
 
 
-def downloaded_files(row: Listing) -> tuple[FileRef, ...]:
+def downloaded_files(row: Listing) -> Sequence[NamedFile]:
     """Return the files of a listing that visitors may download."""
-    part = kind_of(row.ref).downloads
-    return files_of(getattr(row.profile, part.field)) if part is not None else ()
+    part, name = kind_of(row.ref).downloads, _name(row)
+    files = files_of(getattr(row.profile, part.field)) if part is not None else ()
+    return [
+        NamedFile(number, f"{name}_{number}" if len(files) > 1 else name, file)
+        for number, file in enumerate(files, 1)
+    ]
 
 
-async def _packed(page: PageCall, files: tuple[FileRef, ...], name: str) -> bytes:
+def _name(row: Listing) -> str:
+    return safe_name(row.profile.name) or row.id
+
+
+async def _packed(page: PageCall, files: Sequence[NamedFile]) -> bytes:
     """Return a ZIP of files, which are compressed already. Raises Refusal while one is on no node."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
-        for number, file in enumerate(files, 1):
+        for _, name, file in files:
             content = await page.call.tools.files.get(file.digest)
             if content is None:
                 raise Refusal("no_such_path")
-            entry = zipfile.ZipInfo(f"{name}_{number}.{EXTENSIONS[file.media_type]}", MADE_AT)
+            entry = zipfile.ZipInfo(f"{name}.{EXTENSIONS[file.media_type]}", MADE_AT)
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
     return made.getvalue()

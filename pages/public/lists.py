@@ -25,7 +25,7 @@ from forms.reading import read_query
 from grammars.tags import tag_of
 from kinds.kind import Kind, Profile
 from kinds.registry import kind_of
-from kinds.text_language import TEXT_LANGUAGES
+from kinds.shared_fields import TEXT_LANGUAGES
 from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text

@@ -8,9 +8,10 @@
 A review is guarded as a vote is: the same limits of presses, and the same age of accounts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from actions.action import AnyAction
 from actions.ratings import (
     ANSWER_RATING,
     RATE,
@@ -39,6 +40,7 @@ from pages.public.rating_views import ON_A_PAGE, ratings_shown
 from pages.shared_texts import done
 from votes.ratings import MOST_CHARACTERS
 from web.form_posts import FormPost
+from web.pages import Done
 
 YOUNG = Text("Your account is too young to write reviews here. Come back in a few days.")
 NO_STARS = Text("Choose 1 to 5 stars.")
@@ -69,9 +71,11 @@ def _guard(page: PageCall) -> None:
 
 
 def _read(_: PageCall, form: FormPost) -> Mapping[str, Any]:
-    # A browser writes line ends as CR LF, and counts each as one character.
-    text = form.text("text").replace("\r\n", "\n").strip()
-    return {"stars": form.number("stars"), "text": text}
+    return {"stars": form.number("stars"), "text": form.text("text")}
+
+
+def _to_reviews(told: str) -> Callable[[PageCall, object], Done]:
+    return lambda page, _: done(f"/{page.call.ref}/reviews", told)
 
 
 async def _write(page: PageCall, form: NewRating) -> RatingOfUser:
@@ -89,19 +93,8 @@ RATINGS: AnyPage = Page(
     visitors="anyone",
     show=show,
     posts=(
-        Post(
-            action=RATE,
-            guard=_guard,
-            reads=_read,
-            run=_write,
-            then=lambda page, _: done(f"/{page.call.ref}/reviews", "rated"),
-        ),
-        Post(
-            action=TAKE_RATING_BACK,
-            button="take-back",
-            run=_take_back,
-            then=lambda page, _: done(f"/{page.call.ref}/reviews", "rating-gone"),
-        ),
+        Post(action=RATE, guard=_guard, reads=_read, run=_write, then=_to_reviews("rated")),
+        Post(action=TAKE_RATING_BACK, button="take-back", run=_take_back, then=_to_reviews("rating-gone")),
     ),
 )
 
@@ -125,45 +118,26 @@ def _quoted(page: PageCall, field: str) -> Shown[None]:
     return Shown(None, title, html)
 
 
-def _words(field: str) -> Any:
-    return lambda _, form: {field: form.text(field).replace("\r\n", "\n").strip()}
+def _words_page(field: str, action: AnyAction, told: str, *more: Post[Any]) -> AnyPage:
+    """Return a page with a review and a form of one text. Its path ends as that of the action."""
+    return Page(
+        path=f"/{{kind}}/{{id}}/reviews/{{user_id}}/{action.path.rpartition('/')[2]}",
+        of="ratings",
+        template="rating_words",
+        access=action.access,
+        show=lambda page: _quoted(page, field),
+        has_json=False,
+        gives_back=True,
+        posts=(
+            Post(action=action, reads=lambda _, form: {field: form.text(field)}, then=_to_reviews(told)),
+            *more,
+        ),
+    )
 
 
-ANSWER: AnyPage = Page(
-    path="/{kind}/{id}/reviews/{user_id}/answer",
-    of="ratings",
-    template="rating_words",
-    access=ANSWER_RATING.access,
-    show=lambda page: _quoted(page, "text"),
-    has_json=False,
-    gives_back=True,
-    posts=(
-        Post(
-            action=ANSWER_RATING,
-            reads=_words("text"),
-            then=lambda page, _: done(f"/{page.call.ref}/reviews", "answered"),
-        ),
-        Post(
-            action=TAKE_ANSWER_BACK,
-            button="take-back",
-            then=lambda page, _: done(f"/{page.call.ref}/reviews", "answer-gone"),
-        ),
-    ),
+ANSWER = _words_page(
+    *("text", ANSWER_RATING, "answered"),
+    Post(action=TAKE_ANSWER_BACK, button="take-back", then=_to_reviews("answer-gone")),
 )
-REMOVAL: AnyPage = Page(
-    path="/{kind}/{id}/reviews/{user_id}/remove",
-    of="ratings",
-    template="rating_words",
-    access=REMOVE_RATING.access,
-    show=lambda page: _quoted(page, "reason"),
-    has_json=False,
-    gives_back=True,
-    posts=(
-        Post(
-            action=REMOVE_RATING,
-            reads=_words("reason"),
-            then=lambda page, _: done(f"/{page.call.ref}/reviews", "rating-removed"),
-        ),
-    ),
-)
+REMOVAL = _words_page("reason", REMOVE_RATING, "rating-removed")
 RATING_PAGES = (RATINGS, ANSWER, REMOVAL)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from chatplatform.template_answers import TemplateCategory, TemplateTree, unpacked
+from chatplatform.template_answers import TemplateTree, unpacked
 from core.rows import Listing
 from pages.page import PageCall
 from web.tones import nearest_tone
@@ -15,21 +15,16 @@ FIRST_CHANNELS, FIRST_ROLES = 60, 40
 """The channels and roles that a page shows at once. The others are behind a press."""
 
 
-class ShownRole(NamedTuple):
-    """A role with the class of its colour; empty for a role without one."""
-
-    name: str
-    tone: str
-
-
 class ShownTree(NamedTuple):
-    """A tree as pages show it: the first categories and roles, and those behind a press."""
+    """A tree as pages show it: how many categories come at once, and the roles with those that do.
+
+    A role has its name and the class of its colour, which is empty for a role without one.
+    """
 
     tree: TemplateTree
-    first_categories: Sequence[TemplateCategory]
-    other_categories: Sequence[TemplateCategory]
-    first_roles: Sequence[ShownRole]
-    other_roles: Sequence[ShownRole]
+    first_categories: int
+    roles: Sequence[tuple[str, str]]
+    first_roles: int = FIRST_ROLES
 
 
 async def tree_of(page: PageCall, row: Listing) -> ShownTree | None:
@@ -42,8 +37,6 @@ async def tree_of(page: PageCall, row: Listing) -> ShownTree | None:
         tree = unpacked(content)
     except msgspec.MsgspecError:  # of another version
         return None
-    roles = [ShownRole(each.name, nearest_tone(each.colour)) for each in tree.roles]
     channels = accumulate(len(each.channels) for each in tree.categories)
     first = max(sum(count <= FIRST_CHANNELS for count in channels), 1)
-    shown = tree.categories[:first], tree.categories[first:]
-    return ShownTree(tree, *shown, roles[:FIRST_ROLES], roles[FIRST_ROLES:])
+    return ShownTree(tree, first, [(each.name, nearest_tone(each.colour)) for each in tree.roles])

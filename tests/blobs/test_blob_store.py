@@ -217,6 +217,20 @@ def test_all_files_together_are_bounded(tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize(("of_user", "in_all"), [(1, 8), (8, 1)])
+def test_uploads_at_the_same_time_pass_no_bound(tmp_path: Path, of_user: int, in_all: int) -> None:
+    async def scenario() -> None:
+        stored = await begun(tmp_path, BlobBounds(of_user * MIB, in_all * MIB, MIB, HOUR))
+        files = [big(number, 3 * MIB // 4) for number in range(4)]  # one has room, two have not
+        sent = [stored.blobs.put(content, picture(content), USER) for content in files]
+        outcomes = await asyncio.gather(*sent, return_exceptions=True)
+        assert [isinstance(outcome, Invalid | Unavailable) for outcome in outcomes].count(False) == 1
+        assert len(stored.on_disk) == stored.blobs.count == len(stored.blobs.sent_by(USER)) == 1
+        assert stored.blobs.bytes == sum(found.bytes for found in stored.blobs.on_disk.all())
+
+    run(scenario())
+
+
 def test_the_files_in_memory_are_bounded_and_the_oldest_go(tmp_path: Path) -> None:
     async def scenario() -> None:
         stored = await begun(tmp_path, BlobBounds(4 * MIB, 4 * MIB, MIB, HOUR))
@@ -270,6 +284,7 @@ def test_a_disk_that_fails_refuses_the_file_and_keeps_nothing(tmp_path: Path, ca
             await stored.blobs.put(PNG, picture(), USER)
         assert [*stored.blobs.on_disk.path.iterdir()] == []
         assert stored.blobs.bytes == 0
+        assert not stored.blobs.sent_by(USER)
         disk.call = ""
         await stored.blobs.put(PNG, picture(), USER)
         assert stored.on_disk == {picture().digest}

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser
 
 from chatplatform import listing_icons
 from demo.known import UNLISTED_BOTS
-from demo.people import ADA, BEN, CLEO, DAN, Person
+from demo.people import ADA, BEN, CLEO, DAN, OWNERS, Person
 from tests.support.browser import browsing, visiting
 from tests.support.debug_scene import filled_scene
 from tests.support.demo_site import DemoSite, demo_site
@@ -76,7 +76,7 @@ OF_PEOPLE = (
     PeopleScreen("search", "/bots?q=music+bot"),
     PeopleScreen("bot", "/{Groove Box}", both=True),
     PeopleScreen("community", "/{Pixel Harbour}"),
-    PeopleScreen("author", "/users/" + ADA.id),
+    PeopleScreen("author", "/users/" + OWNERS[1].id),
     PeopleScreen("template", "/{Game night}"),
     PeopleScreen("emojis", "/emojis"),
     PeopleScreen("emoji", "/{round_moods}"),

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from languages.said import SAID, Code, Said, in_words, plainly
-from languages.texts import Text, in_english
+from languages.said import SAID, Code, in_words, plainly
+from languages.texts import Said, Text, in_english
 
 # Facts that a body or a header says beside the text.
 BESIDE = {"next_vote_ms", "retry_seconds", "until_ms"}

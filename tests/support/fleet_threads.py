@@ -48,6 +48,11 @@ class ThreadFleet:
         node.start()
         return node
 
+    def advance(self, seconds: float) -> None:
+        """Let time pass at all nodes."""
+        for node in self.nodes:
+            node.advance(seconds)
+
     def converge(self, *nodes: ThreadNode) -> None:
         """Waits until all of them have the same content."""
         eventually(lambda: len({node.fleet_digest for node in nodes or self.nodes}) == 1)

@@ -20,6 +20,7 @@ def test_without_bots_nobody_checks_a_vote_and_their_keys_are_kept(tmp_path: Pat
         for path in ("/", "/me", "/me/votes", "/profiles", "/nothing", "/docs"):
             assert ada.get(path).status_code == (404 if path == "/nothing" else 200)
         assert "/bots" not in ada.page("/")
+        assert "It also removes your profile." in ada.page("/me/data")
     with serving(tmp_path) as gateway:
         assert gateway.request("GET", check, headers={"Authorization": key}).status_code == 200
 
@@ -31,5 +32,6 @@ def test_without_emojis_nobody_gets_their_files_which_are_kept(tmp_path: Path) -
         assert gateway.request("GET", f"/files/{file}.png").status_code == 200
     with serving(tmp_path, **{"kinds.enabled": "bots"}) as gateway:
         assert gateway.request("GET", f"/files/{file}.png").status_code == 404
+        assert "your profile" not in gateway.person(ADA).page("/me/data")
     with serving(tmp_path) as gateway:
         assert gateway.request("GET", f"/files/{file}.png").status_code == 200

@@ -187,15 +187,29 @@ def test_a_body_that_is_too_large_is_not_read(gateway: ClipGateway) -> None:
     assert other.status_code == 413
 
 
-def test_bodies_of_uploads_take_a_bounded_memory_together(gateway: ClipGateway) -> None:
+def half_upload(gateway: ClipGateway, address: str) -> tuple[socket.socket, bytes]:
+    """Begin an upload of the greatest size, and return the first bytes of the answer to its head."""
     host, port = gateway.base_url.removeprefix("http://").split(":")
-    head = f"POST /manage/files?user={ADA}&kind=clips&field=cover HTTP/1.1\r\nHost: x\r\n"
-    token = f"Authorization: Bearer {gateway.operator_token}\r\nContent-Length: {UPLOAD_BYTES}\r\n"
+    half = socket.create_connection((host, int(port)), source_address=(address, 0))
+    half.sendall(
+        f"POST /manage/files?user={ADA}&kind=clips&field=cover HTTP/1.1\r\nHost: x\r\n"
+        f"Authorization: Bearer {gateway.operator_token}\r\nContent-Length: {UPLOAD_BYTES}\r\n"
+        "Expect: 100-continue\r\n\r\n".encode()
+    )
+    return half, half.recv(12)
+
+
+def test_bodies_of_uploads_take_a_bounded_memory_together_and_those_of_an_address_half_of_it(
+    gateway: ClipGateway,
+) -> None:
     with ExitStack() as stack:
-        for _ in range(8):  # UPLOADS_AT_ONCE
-            half = stack.enter_context(socket.create_connection((host, int(port))))
-            half.sendall(f"{head}{token}Expect: 100-continue\r\n\r\n".encode())
-            assert half.recv(100).startswith(b"HTTP/1.1 100 ")
+        for address in ("127.0.0.2", "127.0.0.3"):
+            for status in (100, 100, 100, 100, 503):  # UPLOADS_AT_ONCE is 8
+                half, begin = half_upload(gateway, address)
+                stack.enter_context(half)
+                assert begin == f"HTTP/1.1 {status}".encode()
+            # The others have room as long as not all of it is taken.
+            assert gateway.upload(picture(), "cover").status_code == (201 if address == "127.0.0.2" else 503)
         assert gateway.upload(picture(), "cover").headers["retry-after"] == "5"
         pieces = iter([bytes(70_000)])  # without a length
         assert gateway.upload(pieces, "cover").status_code == 503  # type: ignore[arg-type]

@@ -30,13 +30,6 @@ def stand_in() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
-    """The way of node b to Redis."""
-    with CuttingProxy(redis_server.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
 def fleet(
     tmp_path: Path,
     redis_server: RedisServer,
@@ -69,11 +62,6 @@ def wait_for(fleet: ThreadFleet, **fields: object) -> None:
     fleet.converge()
 
 
-def advance(fleet: ThreadFleet, seconds: float) -> None:
-    for node in fleet.nodes:
-        node.advance(seconds)
-
-
 def report(node: ThreadNode, user: str) -> None:
     node.done("POST", f"{HERE}/reports", {"user": user, "reason": "broken_invite"})
 
@@ -90,7 +78,7 @@ def test_an_invite_that_is_checked_at_one_node_and_changed_at_the_other_is_the_s
 ) -> None:
     a, b = fleet.nodes
     assert check(a) == check(b)
-    advance(fleet, 60)
+    fleet.advance(60)
     asked = stand_in.asked("/invites/second")
     b.done("PUT", HERE, {**EDIT, "invite": "second"})
     wait_for(fleet, code="second", problem=None)
@@ -102,12 +90,12 @@ def test_one_node_asks_daily_and_both_know_the_answer(fleet: ThreadFleet, stand_
     for members in (2_000, 3_000):
         asked = stand_in.asked("/invites/server-1")
         stand_in.change_server(GOOD_SERVER, approximate_member_count=members)
-        advance(fleet, DAY_SECONDS)
+        fleet.advance(DAY_SECONDS)
         wait_for(fleet, approximate_member_count=members)
         # A round that begins before the answer is there may note the server once more.
         assert asked < stand_in.asked("/invites/server-1") <= asked + 2
     stand_in.change_invite("server-1", "gone")
-    advance(fleet, DAY_SECONDS)
+    fleet.advance(DAY_SECONDS)
     wait_for(fleet, problem="gone")
     assert [notices(node) for node in fleet.nodes] == [1, 1]
 
@@ -120,7 +108,7 @@ def test_two_nodes_that_find_the_same_broken_invite_make_one_notice(
     stand_in.change_invite("server-1", "gone")
     report(a, BEN)
     eventually(lambda: check(a)["problem"])
-    advance(fleet, 1)
+    fleet.advance(1)
     report(b, OTHER_USER)
     eventually(lambda: check(b)["problem"])
     proxy.restore()
@@ -134,7 +122,7 @@ def test_an_answer_about_the_invite_before_leaves_the_new_one_unknown_and_it_is_
     a, b = fleet.nodes
     proxy.cut()
     b.done("PUT", HERE, {**EDIT, "invite": "second"})
-    advance(fleet, 60)
+    fleet.advance(60)
     report(a, BEN)  # the later answer is about the invite that is not named any more
     eventually(lambda: check(a)["checked_at"] == a.clock.now_ms())
     proxy.restore()

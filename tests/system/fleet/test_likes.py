@@ -1,30 +1,11 @@
 """Likes in a fleet: nodes that have heard the same agree."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
+from tests.support.fleet_threads import ThreadFleet, ThreadNode
 from tests.support.gateways import OTHER_USER, USER
 from tests.support.made_listings import approved_theme
-from tests.support.redis_server import RedisServer
-
-
-@pytest.fixture
-def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
-    """The way of node b to Redis."""
-    with CuttingProxy(redis_server.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, redis_server: RedisServer, proxy: CuttingProxy) -> Iterator[ThreadFleet]:
-    with threads_of(tmp_path, redis_server.url) as fleet:
-        fleet.node("a")
-        fleet.node("b", settings={"redis.url": proxy.url})
-        yield fleet
 
 
 @pytest.fixture
@@ -46,22 +27,17 @@ def expect(fleet: ThreadFleet, here: str, likes: int) -> None:
     assert [counted(node, here) for node in fleet.nodes] == [(likes,) * 3] * 2
 
 
-def advance(fleet: ThreadFleet) -> None:
-    for node in fleet.nodes:
-        node.advance(1)
-
-
 def test_a_like_is_given_at_one_node_and_taken_back_at_another(fleet: ThreadFleet, here: str) -> None:
     a, b = fleet.nodes
     for giver, taker in ((a, b), (b, a), (a, a), (b, a)):
         giver.done("PUT", f"{here}/likes/{USER}")
         fleet.converge()
         expect(fleet, here, 1)
-        advance(fleet)
+        fleet.advance(1)
         taker.done("DELETE", f"{here}/likes/{USER}")
         fleet.converge()
         expect(fleet, here, 0)
-        advance(fleet)
+        fleet.advance(1)
 
 
 def test_a_like_that_was_given_at_two_nodes_at_once_counts_once(
@@ -75,7 +51,7 @@ def test_a_like_that_was_given_at_two_nodes_at_once_counts_once(
     proxy.restore()
     fleet.converge()
     expect(fleet, here, 2)
-    advance(fleet)
+    fleet.advance(1)
     a.done("DELETE", f"{here}/likes/{USER}")
     fleet.converge()
     expect(fleet, here, 1)
@@ -87,12 +63,12 @@ def test_a_like_is_taken_back_at_a_node_that_has_not_heard_of_it(
     a, b = fleet.nodes
     proxy.cut()
     a.done("PUT", f"{here}/likes/{USER}")
-    advance(fleet)
+    fleet.advance(1)
     b.done("DELETE", f"{here}/likes/{USER}")
     proxy.restore()
     fleet.converge()
     expect(fleet, here, 0)
-    advance(fleet)
+    fleet.advance(1)
     b.done("PUT", f"{here}/likes/{USER}")
     fleet.converge()
     expect(fleet, here, 1)
@@ -104,14 +80,14 @@ def test_a_like_that_was_taken_back_at_two_nodes_at_once_counts_once_when_it_is_
     a, b = fleet.nodes
     a.done("PUT", f"{here}/likes/{USER}")
     fleet.converge()
-    advance(fleet)
+    fleet.advance(1)
     proxy.cut()
     a.done("DELETE", f"{here}/likes/{USER}")
     b.done("DELETE", f"{here}/likes/{USER}")
     proxy.restore()
     fleet.converge()
     expect(fleet, here, 0)
-    advance(fleet)
+    fleet.advance(1)
     b.done("PUT", f"{here}/likes/{USER}")
     fleet.converge()
     expect(fleet, here, 1)

@@ -65,13 +65,11 @@ def test_one_node_sends_a_mail_about_a_decision_of_any_node(
     assert ada.come_back(decided_at(answer.headers["Location"], ADA)).status_code == 303
     fleet.converge()
     assert [choice(node).address for node in fleet.nodes] == ["ada@example.com"] * 2
-    for node in fleet.nodes:
-        node.advance(1)
+    fleet.advance(1)
     other.done("POST", f"/manage/bots/{BOT}/approve", {})
     eventually(lambda: mailbox.mails)
     fleet.converge()
-    for node in fleet.nodes:
-        node.advance(1)
+    fleet.advance(1)
     here.done("POST", f"/manage/bots/{BOT}/withdraw", {"reason": "It is silent."})
     eventually(lambda: len(mailbox.mails) == 2)
     fleet.converge()

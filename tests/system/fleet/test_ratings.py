@@ -1,6 +1,5 @@
 """Reviews by users in a fleet: of two writings the later one stands, at all nodes alike."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,14 @@ WORDS = "It counts well, and its owner helps."
 
 
 @pytest.fixture
-def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
-    """The way of node b to Redis."""
-    with CuttingProxy(redis_server.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, redis_server: RedisServer, proxy: CuttingProxy) -> Iterator[ThreadFleet]:
+def fleet(fleet: ThreadFleet) -> ThreadFleet:
     """Two nodes that know a bot with two voters."""
-    with threads_of(tmp_path, redis_server.url) as fleet:
-        a = fleet.node("a")
-        fleet.node("b", settings={"redis.url": proxy.url})
-        a.list_bot()
-        for user in (USER, OTHER_USER):
-            a.done("POST", f"{BOT_PATH}/votes", {"user": user})
-        fleet.converge()
-        yield fleet
+    a, _ = fleet.nodes
+    a.list_bot()
+    for user in (USER, OTHER_USER):
+        a.done("POST", f"{BOT_PATH}/votes", {"user": user})
+    fleet.converge()
+    return fleet
 
 
 def shown(node: ThreadNode) -> list[tuple[str, int, str | None]]:
@@ -51,11 +41,6 @@ def everywhere(fleet: ThreadFleet) -> list[tuple[str, int, str | None]]:
     return first
 
 
-def advance(fleet: ThreadFleet) -> None:
-    for node in fleet.nodes:
-        node.advance(1)
-
-
 def rate(node: ThreadNode, stars: int) -> None:
     node.done("PUT", MINE, {"stars": stars, "text": WORDS})
 
@@ -64,14 +49,14 @@ def test_a_review_of_one_node_is_edited_answered_and_taken_back_at_another(fleet
     a, b = fleet.nodes
     rate(a, 4)
     assert everywhere(fleet) == [(USER, 4, None)]
-    advance(fleet)
+    fleet.advance(1)
     rate(b, 5)
     b.done("PUT", f"{MINE}/answer", {"text": "Thanks!"})
     assert everywhere(fleet) == [(USER, 5, "Thanks!")]
-    advance(fleet)
+    fleet.advance(1)
     a.done("DELETE", MINE)
     assert everywhere(fleet) == []
-    advance(fleet)
+    fleet.advance(1)
     rate(b, 1)
     assert everywhere(fleet) == [(USER, 1, None)]
 
@@ -81,9 +66,9 @@ def test_of_two_edits_at_once_the_later_one_stands(fleet: ThreadFleet, proxy: Cu
     rate(a, 3)
     fleet.converge()
     proxy.cut()
-    advance(fleet)
+    fleet.advance(1)
     rate(b, 1)
-    advance(fleet)
+    fleet.advance(1)
     rate(a, 5)
     proxy.restore()
     assert everywhere(fleet) == [(USER, 5, None)]
@@ -95,7 +80,7 @@ def test_two_reviews_that_were_written_at_two_nodes_at_once_are_one(
     a, b = fleet.nodes
     proxy.cut()
     rate(a, 2)
-    advance(fleet)
+    fleet.advance(1)
     rate(b, 4)
     proxy.restore()
     assert everywhere(fleet) == [(USER, 4, None)]
@@ -107,7 +92,7 @@ def test_an_answer_and_an_edit_at_once_both_stand(fleet: ThreadFleet, proxy: Cut
     rate(a, 3)
     fleet.converge()
     proxy.cut()
-    advance(fleet)
+    fleet.advance(1)
     b.done("PUT", f"{MINE}/answer", {"text": "Thanks!"})
     rate(a, 5)
     proxy.restore()
@@ -119,7 +104,7 @@ def test_a_removal_at_one_node_holds_at_all(fleet: ThreadFleet, proxy: CuttingPr
     rate(a, 1)
     fleet.converge()
     proxy.cut()
-    advance(fleet)
+    fleet.advance(1)
     a.done("PUT", f"{MINE}/answer", {"text": "Why?"})
     b.done("POST", f"{MINE}/remove", {"reason": "It insults."})
     proxy.restore()
@@ -134,10 +119,10 @@ def test_an_erasure_at_one_node_takes_the_review_at_all(fleet: ThreadFleet, prox
     a.done("PUT", f"{RATINGS}/{OTHER_USER}", {"stars": 2, "text": WORDS})
     fleet.converge()
     proxy.cut()
-    advance(fleet)
+    fleet.advance(1)
     report = {"user": OTHER_USER, "reason": "other", "text": "He is paid."}
     assert a.operate("POST", f"{MINE}/reports", report).status_code == 201
-    advance(fleet)
+    fleet.advance(1)
     b.done("DELETE", f"/manage/users/{USER}")
     proxy.restore()
     assert everywhere(fleet) == [(OTHER_USER, 2, None)]

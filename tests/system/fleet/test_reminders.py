@@ -69,11 +69,6 @@ def fleet(tmp_path: Path, redis_server: RedisServer, stand_in: StandIn) -> Itera
         yield fleet
 
 
-def a_day_later(fleet: ThreadFleet) -> None:
-    for node in fleet.nodes:
-        node.advance(DAY)
-
-
 def told_at(fleet: ThreadFleet) -> None:
     """Waits until all nodes know that Ben was told."""
     eventually(
@@ -89,7 +84,7 @@ def test_whichever_node_a_user_votes_at_there_is_one_message_and_one_notice_at_a
     browser = opted_in(other)
     fleet.converge()
     asked = stand_in.asked(CHANNELS)
-    a_day_later(fleet)
+    fleet.advance(DAY)
     told_at(fleet)
     fleet.converge()
     assert len(stand_in.messages(BEN)) == 1
@@ -107,7 +102,7 @@ def test_a_reminder_that_is_turned_off_at_one_node_is_sent_by_none(
     fleet.converge()
     one.done("DELETE", f"/manage/users/{BEN}/reminders")
     fleet.converge()
-    a_day_later(fleet)
+    fleet.advance(DAY)
     eventually(lambda: stand_in.messages(ADA))
     assert [notices(node, browser) for node in fleet.nodes] == [0, 0]
     assert stand_in.messages(BEN) == []
@@ -119,7 +114,7 @@ def test_without_redis_the_notice_comes_and_the_message_waits_for_redis(
     browser = opted_in(fleet.nodes[0])
     fleet.converge()
     redis_server.stop()
-    a_day_later(fleet)
+    fleet.advance(DAY)
     assert [notices(node, browser) for node in fleet.nodes] == [1, 1]
     assert stand_in.messages(BEN) == []
     redis_server.start()

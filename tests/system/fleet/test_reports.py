@@ -1,40 +1,28 @@
 """Reports in a fleet: a moderator of one node settles the reports that this node knew, and no others."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.contract import BOT_PATH
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.fleet_threads import NOW_MS, ThreadFleet, ThreadNode, threads_of
+from tests.support.fleet_threads import ThreadFleet, ThreadNode
 from tests.support.gateways import BOT, USER, eventually
 from tests.support.people import signed_in
-from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import OTHER_USER
 
 THIRD_USER = "500000000000000003"
 
 
 @pytest.fixture
-def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
-    """The way of node b to Redis."""
-    with CuttingProxy(redis_server.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, redis_server: RedisServer, proxy: CuttingProxy) -> Iterator[ThreadFleet]:
+def fleet(fleet: ThreadFleet) -> ThreadFleet:
     """Two nodes that know a bot. The clock of the second one is ten seconds behind."""
-    with threads_of(tmp_path, redis_server.url) as fleet:
-        a = fleet.node("a")
-        fleet.node("b", NOW_MS - 10_000, settings={"redis.url": proxy.url})
-        a.list_bot()
-        fleet.converge()
-        for node in fleet.nodes:
-            node.advance(60)
-        yield fleet
+    a, b = fleet.nodes
+    a.list_bot()
+    fleet.converge()
+    a.advance(70)
+    b.advance(60)
+    return fleet
 
 
 def report(node: ThreadNode, user: str, text: str = "") -> None:

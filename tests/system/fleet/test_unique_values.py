@@ -1,16 +1,13 @@
 """Unique values in a fleet: how two claims at the same moment are settled, and when a value is free again."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
+from tests.support.fleet_threads import ThreadFleet, ThreadNode
 from tests.support.gateways import OTHER_USER, OWNER, USER, eventually
 from tests.support.made_listings import THEME
-from tests.support.redis_server import RedisServer
 
 PROFILE = {"owner_id": USER, "name": "Ada", "handle": "ada"}
 RIVAL = {"owner_id": OTHER_USER, "name": "Ada, too", "handle": "Ada"}
@@ -25,21 +22,6 @@ each_kind = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
-    """The way of node b to Redis."""
-    with CuttingProxy(redis_server.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, redis_server: RedisServer, proxy: CuttingProxy) -> Iterator[ThreadFleet]:
-    with threads_of(tmp_path, redis_server.url) as fleet:
-        fleet.node("a")
-        fleet.node("b", settings={"redis.url": proxy.url})
-        yield fleet
-
-
 def submitted(node: ThreadNode, kind: str, form: dict[str, Any]) -> str:
     """Submit a listing and return its path."""
     return f"/manage/{kind}/{node.done('POST', f'/manage/{kind}', form)['id']}"
@@ -47,11 +29,6 @@ def submitted(node: ThreadNode, kind: str, form: dict[str, Any]) -> str:
 
 def deeds(node: ThreadNode, here: str) -> list[str]:
     return [act["deed"] for act in node.done("GET", f"{here}/history")["history"]]
-
-
-def advance(fleet: ThreadFleet) -> None:
-    for node in fleet.nodes:
-        node.advance(1)
 
 
 @each_kind
@@ -66,7 +43,7 @@ def test_of_two_claims_at_the_same_moment_the_earlier_listing_keeps_the_values_a
     a, b = fleet.nodes
     proxy.cut()
     first = submitted(a, kind, form)
-    advance(fleet)
+    fleet.advance(1)
     second = submitted(b, kind, rival)
     proxy.restore()
     fleet.converge()
@@ -80,7 +57,7 @@ def test_of_two_claims_at_the_same_moment_the_earlier_listing_keeps_the_values_a
         assert set(refused.json()["fields"]) <= {"primary", "secondary", "handle"}
         assert node.done("PUT", first, {**form, "name": "Sundown"})
         fleet.converge()
-    advance(fleet)
+    fleet.advance(1)
     a.done("PUT", second, {**rival, **other})
     fleet.converge()
     told = [deed for deed in deeds(b, second) if deed == "values_lost"]
@@ -102,7 +79,7 @@ def test_a_listing_that_is_changed_removed_or_denied_frees_its_values_on_all_nod
     here = submitted(a, kind, form)
     fleet.converge()
     assert b.operate("POST", f"/manage/{kind}", rival).status_code == 400
-    advance(fleet)
+    fleet.advance(1)
     match way:
         case "renamed":
             a.done("PUT", here, {**form, **other})
