@@ -5,8 +5,9 @@ return, and has checked before that the visitor is one of the row's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from actions.action import Access, Call, form_of
 from core.failures import Unavailable

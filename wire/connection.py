@@ -437,9 +437,11 @@ class Connection(asyncio.Protocol):
             self._turn, self._receiving, self._queue = None, None, []
             self._refuse(*MALFORMED, exchange.target)
 
-    def exchange_over(self, *, keep_alive: bool) -> None:
+    def exchange_over(self, *, keep_alive: bool, at_once: bool = False) -> None:
         """Go on after the exchange whose turn it is: its whole answer is written."""
-        if keep_alive:
+        if keep_alive and at_once:
+            self._next()
+        elif keep_alive:
             self._server.loop.call_soon(self._next)
         else:
             self._turn, self._receiving, self._queue = None, None, []

@@ -87,8 +87,12 @@ class Speaker(Protocol):
     def go_on(self) -> None:
         """Take more of the client's bytes."""
 
-    def exchange_over(self, *, keep_alive: bool) -> None:
-        """Go on after the exchange whose turn it is: its whole answer is written."""
+    def exchange_over(self, *, keep_alive: bool, at_once: bool = False) -> None:
+        """Go on after the exchange whose turn it is: its whole answer is written.
+
+        Args:
+            at_once: true if no call of the connection is under way.
+        """
 
     def abort(self) -> None: ...
 
@@ -234,15 +238,18 @@ class Exchange(HTTPConnection):
         return self._connection.remote_ip
 
     def answer(self, status: int, rest: bytes) -> None:
-        """Write the whole answer to a complete request. `rest` begins with the header lines behind the
-        Date."""
+        """Write the whole answer to a complete request, in a call of the loop's own.
+
+        Args:
+            rest: the answer from the header lines behind the Date on.
+        """
         if self._gone:
             return
         self.head_written = self.answered = True
         self.keep_alive = self.keep_alive and not self._connection.closing
         start = self._connection.status_lines[status]
         self._connection.write(start + rest if self.keep_alive else start + CLOSES + rest)
-        self._connection.exchange_over(keep_alive=self.keep_alive)
+        self._connection.exchange_over(keep_alive=self.keep_alive, at_once=True)
 
     # From the application: tornado.httputil.HTTPConnection.
 
