@@ -12,11 +12,12 @@ event at any time. An event about something gone, or one that is applied already
                           fleet        this node's label, and what it has heard of others
 
 Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or
-anything that hangs on it, `apply` tells the digests and the copy under way, in `_changing`.
+anything that hangs on it, `apply` tells the digests, the copy under way, and the orders of lists, in
+`_changing`.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -78,6 +79,8 @@ class State:
         self._digest = Digest(canonical.whole)
         self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
+        self.before_change: list[Callable[[str], None]] = []
+        """Called with the ref of a listing or a user before it changes, or what hangs on it."""
         self._loaded_refs: dict[str, str] = {}
         """The refs of listings during a load, so that all tables share one string for each."""
 
@@ -178,6 +181,8 @@ class State:
             self._shared_digest.changed(ref)
         if self._copy is not None:
             self._copy.changing(ref)
+        for tell in self.before_change:
+            tell(ref)
 
     def _stamp(self, ms: int) -> Stamp | None:
         """Return the stamp of a change; None outside of a fleet, where events have no time of a stamp."""

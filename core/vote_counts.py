@@ -29,6 +29,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from core.bit_fields import BitReader, BitWriter
 from core.clock import day_of, month_of_day
@@ -52,6 +53,33 @@ Stored = bytes | tuple[bytes, ...]
 """The row of the only node, or the rows of several nodes."""
 
 
+class VotesOfListing(NamedTuple):
+    """The votes of one listing at one moment: of all time, and the rows of its nodes."""
+
+    total: int
+    rows: tuple[bytes, ...]
+
+    def in_month(self, month: int) -> int:
+        """Return the votes of a month as `month_of` counts it."""
+        return _in_month(self.rows, month)
+
+    def in_days(self, periods: Sequence[range]) -> list[int]:
+        """Return the votes of some periods of days. A listing without votes since they began costs little."""
+        found = [0] * len(periods)
+        first = min(period.start for period in periods)
+        for row in self.rows:
+            _, newest, count, _, _, removed = _HEAD.unpack_from(row)
+            if removed:
+                days = _left(self.rows, DAYS, REMOVED_DAYS)
+                return [sum(days.get(day, 0) for day in period) for period in periods]
+            if newest < first:
+                continue
+            counts = {newest: count, **_older(row, DAYS)}
+            for at, period in enumerate(periods):
+                found[at] += sum(counts.get(day, 0) for day in period)
+        return found
+
+
 class VoteCountsView:
     """Counts of votes by listing, as readers see them. Votes removed are not among them."""
 
@@ -65,45 +93,19 @@ class VoteCountsView:
 
     def in_month(self, ref: str, month: int) -> int:
         """Return the votes of a month as `month_of` counts it."""
-        found = 0
-        for row in self.rows(ref):
-            _, _, _, newest, count, removed = _HEAD.unpack_from(row)
-            if removed:
-                return self.months(ref).get(month, 0)
-            if month < newest:
-                found += _older(row, MONTHS).get(month, 0)
-            else:
-                found += count if month == newest else 0
-        return found
+        return _in_month(self.rows(ref), month)
 
-    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
-        """Return the votes of some periods of days. A listing without votes since they began costs little."""
-        found = [0] * len(periods)
-        first = min(period.start for period in periods)
-        for row in self.rows(ref):
-            _, newest, count, _, _, removed = _HEAD.unpack_from(row)
-            if removed:
-                days = self.days(ref)
-                return [sum(days.get(day, 0) for day in period) for period in periods]
-            if newest < first:
-                continue
-            counts = {newest: count, **_older(row, DAYS)}
-            for at, period in enumerate(periods):
-                found[at] += sum(counts.get(day, 0) for day in period)
-        return found
+    def of(self, ref: str) -> "VotesOfListing":
+        """Return the votes of a listing as they are now."""
+        return VotesOfListing(self._votes.total(ref), self.rows(ref))
 
     def days(self, ref: str) -> Mapping[int, int]:
         """Return the votes by day as `day_of` counts it, in order, without days that had none."""
-        return self._left(ref, DAYS, REMOVED_DAYS)
+        return _left(self.rows(ref), DAYS, REMOVED_DAYS)
 
     def months(self, ref: str) -> Mapping[int, int]:
         """Return the votes by month as `month_of` counts it, in order, without months that had none."""
-        return self._left(ref, MONTHS, REMOVED_MONTHS)
-
-    def _left(self, ref: str, counted: int, removed: int) -> Mapping[int, int]:
-        series = _sum(map(_decoded, self.rows(ref)))
-        left = ((key, count - series[removed].get(key, 0)) for key, count in sorted(series[counted].items()))
-        return {key: count for key, count in left if count > 0}
+        return _left(self.rows(ref), MONTHS, REMOVED_MONTHS)
 
     def at(self, ref: str, number: int, day: int) -> tuple[int, int]:
         """Return the votes that the node of this number has counted on the day, and in its month."""
@@ -233,6 +235,26 @@ class VoteCounts(VoteCountsView):
             self._rows[ref] = rows[0] if len(rows) == 1 else rows
         else:
             self._rows.pop(ref, None)
+
+
+def _in_month(rows: Iterable[bytes], month: int) -> int:
+    found = 0
+    for row in rows:
+        _, _, _, newest, count, removed = _HEAD.unpack_from(row)
+        if removed:
+            return _left(rows, MONTHS, REMOVED_MONTHS).get(month, 0)
+        if month < newest:
+            found += _older(row, MONTHS).get(month, 0)
+        else:
+            found += count if month == newest else 0
+    return found
+
+
+def _left(rows: Iterable[bytes], counted: int, removed: int) -> Mapping[int, int]:
+    """Return counts by their keys, in order, without votes that were removed."""
+    series = _sum(map(_decoded, rows))
+    left = ((key, count - series[removed].get(key, 0)) for key, count in sorted(series[counted].items()))
+    return {key: count for key, count in left if count > 0}
 
 
 def clamped_day(at_ms: int) -> int:

@@ -21,6 +21,7 @@ from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
 from handlers.visitor_limit import VisitorLimit
+from journal.segments import JournalReader
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
@@ -49,7 +50,8 @@ from pages.visitors import Addresses, People, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue
-from search.index import SearchIndex
+from search.index import Keeping, SearchIndex
+from search.index_file import IndexFile
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from search.similar import SimilarListings
@@ -97,7 +99,8 @@ class PeopleSite:
             raise TypeError("people sign in at the chat platform")
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
-        self.readers = _readers(state, api.managed)
+        self.readers = _readers(state, api.managed, _keeping(store, clock))
+        store.snapshotter.beside.append(self.readers.index.keep)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -110,8 +113,7 @@ class PeopleSite:
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
-        orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
-        self.readers.catalogue.watchers.append(orders.moved)
+        orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
             actions=api.managed,
             brand=drawing.brand,
@@ -215,9 +217,23 @@ def _owner_texts(site: SiteSettings) -> OwnerTexts:
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
-def _readers(state: State, tools: Tools) -> PeopleReaders:
+def _keeping(store: Store, clock: Clock) -> Keeping:
+    ledger, journal, folder = store.ledger, store.journal, store.folder
+    return Keeping(
+        IndexFile(folder), clock, lambda: ledger.head, journal.synced, JournalReader(folder).records
+    )
+
+
+def _orders(catalogue: Catalogue, state: State) -> ListOrders:
+    orders = ListOrders(catalogue, state.vote_counts, secrets.randbits(40))
+    catalogue.watchers.append(orders.moved)
+    state.before_change.append(orders.changing)
+    return orders
+
+
+def _readers(state: State, tools: Tools, keeping: Keeping) -> PeopleReaders:
     counts = NoticeCounts(state, tools.ownership, has_ratings="ratings" not in tools.without)
-    catalogue, index = Catalogue(state, tools.kinds), SearchIndex(state, in_every_language)
+    catalogue, index = Catalogue(state, tools.kinds), SearchIndex(state, in_every_language, keeping=keeping)
     return PeopleReaders(VotedListings(state), catalogue, index, counts)
 
 

@@ -3,6 +3,6 @@
 Invariant: every part only reads the log and the state. Its memory is lost with the process. Nobody finds a
 listing that is not public, except the operator (`finding.py`).
 
-Reading order: `paging`, `catalogue`, `list_orders`, `list_keeper`; `search_words`, `search_query`,
-`search_table`, `index`, `similar`.
+Reading order: `paging`, `catalogue`, `order_chunks`, `list_orders`, `list_keeper`; `search_words`,
+`search_query`, `search_table`, `index`, `similar`.
 """

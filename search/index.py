@@ -7,24 +7,29 @@ over.
 
 If SQLite fails or is missing, searches are refused, and the index is built again after a pause. Nothing else
 notices.
+
+An index of many listings is kept on disk (`index_file.py`), so that the next start builds none. Behind each
+snapshot, the changes are written, too.
 """
 
 import asyncio
 import ctypes
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from core.clock import MS_PER_DAY, Clock
 from core.events import FREQUENT, Event
-from core.failures import SearchUnavailable
+from core.failures import SearchUnavailable, Unavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of
 from search.catalogue import CHANGING, IndexKey
+from search.index_file import IndexFile, Records
 from search.search_query import Translated, in_language, of_category, with_tag
 from search.search_table import Findable, SearchTable, in_english_alone
 from search.search_words import beginning
@@ -43,6 +48,11 @@ READ = 128
 DEAD_ALLOWED = 10_000
 """The dead rows that are allowed beyond the number of listings."""
 PAUSE_SECONDS = 60.0
+KEPT_FROM = 1_000
+"""The listings from which an index is kept on disk. One of fewer is built in 0.1 s."""
+OLD_DAYS = 7
+"""The age of tables at which they are built again, if they have dead rows. So the words of a listing that is
+gone do not stay for ever."""
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 
@@ -59,14 +69,29 @@ class SearchResult(NamedTuple):
     read_as: str | None = None
 
 
+class Keeping(NamedTuple):
+    """The disk for an index.
+
+    `head` returns the position of the newest record, `synced` returns once a position would outlive a power
+    cut, and `records` returns those of the journal.
+    """
+
+    file: IndexFile
+    clock: Clock
+    head: Callable[[], int]
+    synced: Callable[[int], Awaitable[None]]
+    records: Records
+
+
 class SearchIndex:
     def __init__(
         self,
         state: State,
         translated: Translated = in_english_alone,
         pause_seconds: float = PAUSE_SECONDS,
+        keeping: Keeping | None = None,
     ) -> None:
-        """`pause_seconds` is the pause after a failure of SQLite."""
+        """`pause_seconds` is the pause after a failure of SQLite. Without `keeping`, each start builds it."""
         self._translated = translated
         self._listings = state.listings
         self._votes = state.vote_counts
@@ -79,6 +104,13 @@ class SearchIndex:
         self._waiting: list[str] = []
         """The askers of the searches that wait."""
         self._pause_seconds = pause_seconds
+        self._keeping = keeping
+        self._has_read = False
+        self._is_due = False
+        """True if it is time to write what has changed."""
+        self._changed: dict[str, None] = {}
+        """The refs that have changed since they were last written."""
+        self._built_ms = 0
         self.is_complete = False
         """True once every listing is in the index."""
 
@@ -151,6 +183,12 @@ class SearchIndex:
                 self._noted[event.ref] = None
                 self._woken.set()
 
+    async def keep(self, _: int) -> None:
+        """Write what has changed to the disk, soon. Comes behind each snapshot: the journal reaches back to
+        the snapshot before it."""
+        self._is_due = True
+        self._woken.set()
+
     async def run(self) -> None:
         """Follow the log until it is cancelled."""
         try:
@@ -169,10 +207,11 @@ class SearchIndex:
 
     async def _follow(self) -> None:
         """Build the index, and keep it up to date until it must be built again."""
-        table = await self._built()
-        while not self._is_outdated and table.dead <= DEAD_ALLOWED + table.count:
-            await self._catch_up([table])
+        table = await self._read() or await self._built()
+        while not self._is_outdated and table.dead <= DEAD_ALLOWED + table.count and not self._is_old(table):
             self._woken.clear()
+            await self._catch_up([table])
+            await self._write(table)
             await self._woken.wait()
 
     async def _built(self) -> SearchTable:
@@ -190,13 +229,77 @@ class SearchIndex:
             await self._catch_up(tables)
         await self._in_thread(table.settle)
         await self._in_thread(give_back_memory)
+        if self._keeping is not None:
+            self._keeping.file.kept, self._is_due = None, True
+            self._built_ms = self._keeping.clock.now_ms()
+        self._serve(table)
+        if before is not None:
+            await self._in_thread(before.close)
+        return table
+
+    def _serve(self, table: SearchTable) -> None:
         self._table, self.is_complete = table, True
         if self._has_failed:
             self._has_failed = False
             log.info("search is available again")
-        if before is not None:
-            await self._in_thread(before.close)
+
+    def _is_old(self, table: SearchTable) -> bool:
+        now_ms = self._keeping.clock.now_ms() if self._keeping is not None else 0
+        return table.dead > 0 and now_ms - self._built_ms > OLD_DAYS * MS_PER_DAY
+
+    async def _read(self) -> SearchTable | None:
+        """Return the table that is on disk, with all changes since; None if none can be used."""
+        keeping = self._keeping
+        if keeping is None or self._has_read:
+            return None
+        self._has_read = True
+        head, table = keeping.head(), await self._in_thread(partial(SearchTable, self._translated))
+        try:
+            await keeping.synced(head)
+        except Unavailable:
+            return None
+        try:
+            refs = await self._in_thread(partial(keeping.file.read, table, keeping.records, head))
+        except Exception as error:  # it is only a copy
+            log.warning("the search index is built again: %s", error)
+            await self._in_thread(keeping.file.discard)
+            refs = None
+        if refs is None or keeping.file.kept is None:
+            return None
+        self._built_ms, self._is_due = keeping.file.kept.built_ms, True
+        for some in batched(refs, HANDED_OVER):
+            await self._hand_over([table], some)
+        await self._catch_up([table])
+        self._serve(table)
         return table
+
+    async def _write(self, table: SearchTable) -> None:
+        """Write what has changed since the last time, if it is due; or the whole table, if too much has."""
+        keeping = self._keeping
+        if keeping is None or not self._is_due or self._is_outdated or table.count < KEPT_FROM:
+            return
+        self._is_due, position, changed = False, keeping.head(), [*self._changed]
+        try:
+            await keeping.synced(position)
+            if keeping.file.is_full:
+                await self._write_whole(keeping.file, table, position)
+            else:
+                await self._in_thread(partial(keeping.file.append, position, changed))
+        except (OSError, Unavailable) as error:
+            log.error("the search index is not written: %s", error)
+        else:
+            for ref in changed:
+                del self._changed[ref]
+
+    async def _write_whole(self, file: IndexFile, table: SearchTable, position: int) -> None:
+        new = await self._in_thread(partial(file.begin, self._built_ms))
+        try:
+            pieces = table.pieces()
+            while await self._in_thread(partial(file.add, new, pieces)):
+                pass  # searches come between two pieces, and changes wait
+            await self._in_thread(partial(file.finish, new, self._built_ms, position, table.numbers))
+        finally:
+            await self._in_thread(new.close)
 
     async def _catch_up(self, tables: Sequence[SearchTable]) -> None:
         while refs := list(islice(self._noted, HANDED_OVER)):
@@ -218,7 +321,9 @@ class SearchIndex:
                     entries.append(entry._replace(ref=ref))  # the same string in all tables
             await asyncio.sleep(0)
         for table in tables:
-            await self._in_thread(partial(table.put, entries, gone))
+            changed = await self._in_thread(partial(table.put, entries, gone))
+            if self._keeping is not None:
+                self._changed.update(dict.fromkeys(changed))
 
     async def _in_thread(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)

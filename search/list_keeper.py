@@ -1,7 +1,7 @@
 """Keeps the orders of lists while the gateway serves.
 
-Invariant: one order is made at a time. A reader waits only if there is no order to show. Orders that nobody
-waits for take a small part of the time.
+Invariant: one order is made or drained at a time. A reader waits only if there is no order to show. Orders
+that nobody waits for take a small part of the time.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 
 from core.clock import Clock, day_of, month_of_day
-from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
+from search.list_orders import FRESH_SECONDS, ListOrder, ListOrders, OrderingSnapshot
 from search.paging import ListPage
 
 REST = 10
@@ -46,12 +46,12 @@ class ListKeeper:
         _, is_due = self._orders.newest(order, day, now_ns)
         if is_due:
             self._want(order)
-        return self._orders.rank(order, votes, month_of_day(day))
+        return self._orders.rank(order, votes, month_of_day(day), now_ns)
 
     def total(self, order: ListOrder) -> int | None:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""
         snapshot, _ = self._orders.newest(order, day_of(self._clock.now_ms()), self._clock.monotonic_ns())
-        return snapshot.tally.present if snapshot is not None else None
+        return snapshot.total if snapshot is not None else None
 
     async def prepare(self, orders: Iterable[ListOrder]) -> None:
         """Make the orders that are missing, one after the other."""
@@ -59,18 +59,23 @@ class ListKeeper:
             await self._snapshot(order)
 
     async def run(self) -> None:
-        """Make the orders that are wanted, one after the other. It may run again after a failure."""
+        """Make the orders that are wanted, one after the other, and keep all of them fresh. It may run again
+        after a failure."""
         while True:
             while self._wanted:
                 await self._rest(await self._make(next(iter(self._awaited or self._wanted))))
             self._some.clear()
-            await self._some.wait()
+            try:
+                async with asyncio.timeout(FRESH_SECONDS):
+                    await self._some.wait()
+            except TimeoutError:
+                await self._in_slices(self._orders.drain(self._clock.monotonic_ns()))
 
     async def _make(self, order: ListOrder) -> float:
         """Make an order, and return the seconds that it took. A failure also reaches all readers who wait."""
         day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
         try:
-            await self._in_slices(self._orders.build(order, day, now_ns))
+            await self._in_slices(self._orders.renew(order, day, now_ns))
         except Exception as error:
             self._awaited.pop(order, None)
             failed = self._wanted.pop(order)

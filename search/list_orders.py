@@ -1,20 +1,23 @@
 """Orders of the catalogue: by votes of a month, by all votes, by growth, newest first, by name.
 
-Invariant: an order is made in slices, and not again while nothing has changed. A page reads one that is
-frozen.
+Invariant: an order that is read is made once, in slices. After that, a listing moves in it when its place
+changes. A reader meets every listing once.
 
-Thousands of votes come in every second, so no list is sorted when a vote comes. An *ordering snapshot* is an
-order at one moment. A new one is made when a reader comes and the last one is some seconds old.
+Thousands of votes come in every second, so nothing moves when a vote comes. The first change of a listing
+notes how it was, and its next changes note nothing. Some seconds later a *drain* takes all notes: it moves
+each noted listing from its old place to its new one, in each order that it is in. So a listing that gets a
+hundred votes a second moves once in five seconds. An order is made again only if all its places depend on a
+day or a month that is over.
 
-A cursor names a snapshot and a place in it. Snapshots do not change, and stay for a while after their last
-use. So a reader of a list meets every listing once, whatever votes come in; listings that are no longer
-approved are left out. After a long pause or a restart, or at another node, the snapshot is gone. Then the
-newest one takes its place: the list goes on behind the sort key (the votes, the time or the name) that the
-last listing had when it was shown. Only then may a listing that has overtaken others be shown twice or be
-missed.
+An *ordering snapshot* is an order as it was after a drain (`order_chunks.py`). A cursor names a snapshot
+and a place in it. Snapshots do not change, and stay for a while after their last use. So a reader of a list
+meets every listing once, whatever votes come in; listings that are no longer approved are left out. After a
+long pause or a restart, or at another node, the snapshot is gone. Then the newest one takes its place: the
+list goes on behind the sort key (the votes, the time or the name) that the last listing had when it was
+shown. Only then may a listing that has overtaken others be shown twice or be missed.
 
 The total of a list is the number of its rows: the listings of the snapshot that are still under its index
-key. The catalogue may be ahead of both.
+key. The catalogue may be ahead of both. Partial orders have no total.
 
 Listings with equal sort keys are in the order of their ids. The order by votes of the month is that of the
 month in which it was made, unless it names a month of its own. Such an order has the listings with votes in
@@ -24,113 +27,61 @@ The trending order compares the votes of the last 7 days with those of the 21 da
 listings whose votes grow, and that have enough votes.
 """
 
-import heapq
-from array import array
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
 from core.clock import month_of_day
+from core.vote_counts import VotesOfListing
 from kinds.registry import kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
-from search.catalogue import Catalogue, IndexKey, Keys
+from search.catalogue import Catalogue, IndexKey, ShownListing
+from search.order_chunks import MOST, Chunk, Id, LivingPlaces, Place, Places, PlacesInTheMaking, SortKey
 from search.paging import ListPage, page_of
 
 Sort = Literal["month", "votes", "newest", "name", "trending"]
 SORTS: tuple[Sort, ...] = ("month", "votes", "newest", "name")
 """The orders of lists. `trending` leaves listings out, so it is a list of its own."""
 FRESH_SECONDS = 5
-"""The age from which an order is made again. `list_keeper.py` may wait longer, to spare the loop."""
+"""The time between two drains. `list_keeper.py` may wait longer, to spare the loop."""
 STALE_SECONDS = 60
 """The age from which no reader begins with an order that has changed."""
-SLOW = 120
-"""The orders of past months and the trending one may be so many times as old: they hardly change."""
 RECENT_DAYS, DAYS_BEFORE = 7, 21
 LEAST_RECENT, EXPECTED = 25, 25
 """The minimum of votes in the recent days, and the votes that are added to both sides of the comparison, so
 that a few votes after none are not the greatest growth."""
 LEAST_GROWTH = 1.2
 KEPT_SECONDS = 600
-"""The time for which a snapshot stays after the last page of it."""
-MOST_PLACES = 2_000_000
-"""The places of all snapshots, of about 24 bytes each. The least recently used snapshot leaves first."""
-MOST_SNAPSHOTS = 10_000
-"""A snapshot takes about 1 KB beside its places, and there is one for each keyword that was asked for."""
-RUN, SLICE = 1_000, 250
-"""The sort keys that are sorted, and that are merged, at once: well below a millisecond."""
+"""The time for which a snapshot stays after the last page of it, and an order after its last reader."""
+MOST_PLACES = 12_000_000
+"""The places of all orders, of 16 bytes each, and of chunks that only snapshots have. The least recently used
+snapshot leaves first, and then the least recently read order."""
+MOST_ORDERS = 10_000
+"""An order takes about 1 KB beside its places, and there is one for each keyword that was asked for."""
+DRAINED = 32
+"""The listings that move in one slice: in a few orders each, which takes about 1 ms."""
 SKIPPED = 1_000
 """The longest gap of listings that are gone in one page."""
 
-TUPLE = 500
-"""The items of a tuple of a `LongList`, which is freed in about 20 us."""
 NO_CURSOR = {"after": Fault("not_a_cursor")}
-SortKey = int | str
-T = TypeVar("T", str, int, str | int)
+_SECOND = 1_000_000_000
+_LAST = "\U0010ffff"
+"""Behind all refs."""
 
 
-class LongList(Generic[T]):
-    """A long list of texts or numbers, in tuples that do not change.
-
-    Invariant: neither garbage collection nor the end of the list holds the event loop. The collector looks at
-    each item of a list in each of its runs, which takes milliseconds for some hundred thousand. It looks at a
-    tuple of texts and numbers once. Python frees a list in one piece; `freed` frees it in slices.
-    """
-
-    def __init__(self, items: Iterable[T] = ()) -> None:
-        self._runs: list[tuple[T, ...]] = []
-        self._last: list[T] = []
-        self.extend(items)
-
-    def __len__(self) -> int:
-        return len(self._runs) * TUPLE + len(self._last)
-
-    def __getitem__(self, at: int) -> T:
-        run, place = divmod(at, TUPLE)
-        return self._runs[run][place] if run < len(self._runs) else self._last[place]
-
-    def __iter__(self) -> Iterator[T]:
-        for run in self._runs:
-            yield from run
-        yield from self._last
-
-    def extend(self, items: Iterable[T]) -> None:
-        last = self._last
-        last += items
-        while len(last) >= TUPLE:
-            self._runs.append(tuple(last[:TUPLE]))
-            del last[:TUPLE]
-
-    def freed(self) -> Iterator[None]:
-        """Empty the list, in slices."""
-        self._last.clear()
-        while self._runs:
-            self._runs.pop()
-            yield
+_NO_VOTES = VotesOfListing(0, ())
 
 
-Id = int | str
-"""A listing: its id if that is a number of the chat platform, else its ref, which the catalogue has, too."""
-Ids = Any
-"""Many listings: an array of numbers, or a `LongList` of refs."""
+class AllVotes(Protocol):
+    """The votes of all listings."""
 
-
-class VoteTotals(Protocol):
-    """Numbers of votes by listing."""
-
-    def total(self, ref: str) -> int:
-        """Return the number of votes of all time."""
-
-    def in_month(self, ref: str, month: int) -> int:
-        """Return the number of votes of a month, counted from January 1970 (UTC)."""
-
-    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
-        """Return the number of votes in each of some periods of days, counted from 1970-01-01 (UTC)."""
+    def of(self, ref: str) -> VotesOfListing:
+        """Return the votes of a listing as they are now."""
 
 
 class ListOrder(msgspec.Struct, frozen=True, gc=False):
@@ -141,69 +92,126 @@ class ListOrder(msgspec.Struct, frozen=True, gc=False):
     month: int | None = None
 
     @property
-    def is_slow(self) -> bool:
-        """True if the order may be old."""
-        return self.sort == "trending" or self.month is not None
+    def has_votes(self) -> bool:
+        """True if the votes of a listing have a part in its sort key."""
+        return self.sort not in {"newest", "name"}
 
     @property
     def is_partial(self) -> bool:
         """True if listings whose sort key is 0 are left out."""
-        return self.is_slow
+        return self.sort == "trending" or self.month is not None
 
 
-class SnapshotTally:
-    """The listings of a snapshot, and how many are under its index key now. Ids come in the order of refs."""
+class OrderingSnapshot:
+    """An order at one moment. `came` and `gone` are the listings that have come under its index key since, or
+    that have left it."""
 
-    def __init__(self, key: IndexKey) -> None:
-        self._ids = _no_ids(key)
-        self.present = 0
+    __slots__ = ("came", "gone", "number", "order", "own", "places", "used_ns")
 
-    def add(self, ids: Sequence[Id]) -> None:
-        self._ids.extend(ids)
-        self.present += len(ids)
+    def __init__(self, number: int, order: ListOrder, places: Places) -> None:
+        self.number = number
+        self.order = order
+        self.places = places
+        self.came = set[str]()
+        self.gone = set[str]()
+        self.own = 0
+        """The most places that are in no chunk of a newer snapshot."""
+        self.used_ns: int | None = None
+        """The monotonic time at which a reader got a cursor of it."""
 
-    def move(self, id_: Id, step: int) -> None:
-        """Count a listing of the snapshot that has come back (1), or has left (-1)."""
-        at = bisect_left(self._ids, str(id_), key=str)
-        if at < len(self._ids) and self._ids[at] == id_:
-            self.present += step
+    @property
+    def total(self) -> int:
+        """The number of its listings that are still under its index key, but of a partial order all."""
+        return self.places.size - len(self.gone)
+
+    def moved(self, ref: str, *, is_in: bool) -> None:
+        """Note that a listing has come under the index key, or has left it."""
+        back, away = (self.gone, self.came) if is_in else (self.came, self.gone)
+        if ref in back:
+            back.remove(ref)
+        else:
+            away.add(ref)
 
 
-class OrderingSnapshot(NamedTuple):
-    """An order at one moment. `sort_keys` are those of the listings with the `ids`, in the same order.
+class _Before(NamedTuple):
+    """A listing before it changed."""
 
-    The garbage collector skips numbers in arrays. `changes` is the count of the catalogue's changes at that
-    moment, and `day` its day. `made_ns` is monotonic time.
-    """
+    entry: ShownListing | None
+    votes: VotesOfListing
 
-    number: int
-    order: ListOrder
-    ids: Ids
-    sort_keys: "array[int] | LongList[str]"
-    tally: SnapshotTally
-    changes: tuple[int, int]
-    day: int
-    made_ns: int
-    is_whole: bool
 
-    def ref(self, at: int) -> str:
-        """Return the listing in a place."""
-        id_ = self.ids[at]
-        return id_ if isinstance(id_, str) else f"{self.order.key.prefix}{id_}"
+class _Notes(dict[str, _Before]):
+    """Changed listings as they were before. Refs behind `read_to` are not noted: an order that is being made
+    has not read them yet."""
+
+    read_to = _LAST
+
+
+class _LivingOrder:
+    def __init__(self, order: ListOrder, places: LivingPlaces, day: int, made_ns: int) -> None:
+        self.order = order
+        self._parts = order.key.parts
+        self._begin = len(order.key.prefix)
+        self._has_numbers = kind_of(order.key.prefix).has_snowflakes
+        self.places = places
+        self.month = month_of_day(day) if order.month is None else order.month
+        self.periods = trend_periods(day)
+        self.day = day
+        self.made_ns = made_ns
+        """Monotonic time."""
+        self.used_ns = made_ns
+        self.is_frozen = False
+        """True for one that was made while the catalogue was not complete."""
+        self.moves = 0
+        """Moves since the newest snapshot."""
+
+    def place(self, ref: str, entry: ShownListing | None, votes: VotesOfListing) -> Place | None:
+        """Return the place of a listing with this entry and these votes; None if it is not in the order."""
+        if entry is None:
+            return None
+        for part in self._parts:
+            if part not in entry.keys:
+                return None
+        sort_key = self._sort_key(entry, votes)
+        if not sort_key and self.order.is_partial:
+            return None
+        return sort_key, int(ref[self._begin :]) if self._has_numbers else ref
+
+    def _sort_key(self, entry: ShownListing, votes: VotesOfListing) -> SortKey:
+        """Return the sort key of a listing: the least is first."""
+        match self.order.sort:
+            case "month":
+                return -votes.in_month(self.month)
+            case "votes":
+                return -votes.total
+            case "trending":
+                return -trend(*votes.in_days(self.periods))
+            case "newest":
+                return -entry.since_ms
+            case "name":
+                return entry.name
+
+    def is_over(self, day: int) -> bool:
+        """Return true if all its places depend on a month or a day that is over."""
+        if self.order.sort == "trending":
+            return day != self.day
+        return self.order.sort == "month" and self.order.month is None and month_of_day(day) != self.month
 
 
 class _Cursor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     snapshot: int
-    place: int
     sort_key: SortKey
-    ref: str
+    id: Id
 
 
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(_Cursor).decode
 
 
 class ListOrders:
-    """The snapshots of a gateway.
+    """The orders of a gateway that somebody reads.
+
+    `changing` must hear of a listing before it changes, and `moved` of an entry of the catalogue that has
+    changed.
 
     Args:
         first: the number of the first snapshot. No other start, and no other node, begins with the same.
@@ -212,181 +220,295 @@ class ListOrders:
     def __init__(
         self,
         catalogue: Catalogue,
-        votes: VoteTotals,
+        votes: AllVotes,
         first: int,
         most_places: int = MOST_PLACES,
-        most_snapshots: int = MOST_SNAPSHOTS,
+        most_orders: int = MOST_ORDERS,
     ) -> None:
         self._catalogue = catalogue
         self._votes = votes
         self._number = first
         self._most_places = most_places
-        self._most_snapshots = most_snapshots
-        self._newest: dict[ListOrder, OrderingSnapshot] = {}
-        self._kept: OrderedDict[int, tuple[OrderingSnapshot, int]] = OrderedDict()
-        """Snapshots with the monotonic time of their last use, the least recently used first."""
-        self._tallies: dict[IndexKey, list[SnapshotTally]] = {}
-        """Tallies of the kept snapshots, and of those that are being made."""
-        self._combined: set[IndexKey] = set()
-        """Their keys of several conditions."""
-        self.places = 0
+        self._most_orders = most_orders
+        self._living: OrderedDict[ListOrder, _LivingOrder] = OrderedDict()
+        """The least recently read order first."""
+        self._snapshots: dict[ListOrder, list[OrderingSnapshot]] = {}
+        """The snapshots of each order, the newest last: that of a living order, and those with cursors."""
+        self._used: OrderedDict[int, OrderingSnapshot] = OrderedDict()
+        """Snapshots with cursors by their numbers, the least recently used first."""
+        self._by_key: dict[IndexKey, set[ListOrder]] = {}
+        """The orders with snapshots, by the rarest of the conditions that their listings meet."""
+        self._key_of: dict[ListOrder, IndexKey] = {}
+        self._notes = _Notes()
+        self._making: _Notes | None = None
+        """The notes for the order that is being made."""
+        self._drained_ns = 0
+        self._old: list[Chunk] = []
+        """Chunks of orders that have left, until they are freed in slices."""
 
-    def moved(self, ref: str, before: Keys, now: Keys) -> None:
-        """Count a listing that was added to index keys, or removed from them."""
-        changed = {*before} ^ {*now}
-        combined = [key for key in self._combined if not changed.isdisjoint(key.parts)]
-        for key in (*changed, *combined):
-            step = all(part in now for part in key.parts) - all(part in before for part in key.parts)
-            for tally in self._tallies.get(key, ()) if step else ():
-                tally.move(_reader_of_ids(key)(ref), step)
+    @property
+    def places(self) -> int:
+        """The places of all orders, and those that only snapshots have, at most."""
+        held = sum(snapshot.own for known in self._snapshots.values() for snapshot in known)
+        return held + sum(len(living.places) for living in self._living.values())
+
+    # -- changes ---------------------------------------------------------------------------------------
+
+    def changing(self, ref: str) -> None:
+        """Note how a listing is before it changes."""
+        if self._living or self._making is not None:
+            entry = self._catalogue.entries.get(ref)
+            if entry is not None:
+                self._note(ref, entry)
+
+    def moved(self, ref: str, before: ShownListing | None, now: ShownListing | None) -> None:
+        """Note that an entry of the catalogue has come, changed or gone."""
+        self._note(ref, before)
+        for order in self._orders_of(before, now):
+            parts = order.key.parts
+            is_in = now is not None and now.is_under(parts)
+            if not order.is_partial and is_in != (before is not None and before.is_under(parts)):
+                for snapshot in self._snapshots[order]:
+                    snapshot.moved(ref, is_in=is_in)
+
+    def _note(self, ref: str, entry: ShownListing | None) -> None:
+        if self._living and self._catalogue.is_complete and ref not in self._notes:
+            self._notes[ref] = _Before(entry, self._votes.of(ref))
+        if self._making is not None and ref <= self._making.read_to and ref not in self._making:
+            self._making[ref] = _Before(entry, self._votes.of(ref))
+
+    def _orders_of(self, *entries: ShownListing | None) -> Iterable[ListOrder]:
+        """Return the orders that have a listing with one of the entries, and others."""
+        keys = dict.fromkeys(key for entry in entries if entry is not None for key in entry.keys)
+        return [order for key in keys for order in self._by_key.get(key, ())]
+
+    # -- readers ---------------------------------------------------------------------------------------
 
     def newest(self, order: ListOrder, day: int, now_ns: int) -> tuple[OrderingSnapshot | None, bool]:
         """Return the newest snapshot that may be shown, if there is one, and true if a newer one is due."""
-        snapshot = self._newest.get(order)
-        if snapshot is None:
+        living = self._living.get(order)
+        if living is None:
             return None, True
-        age, slow = (now_ns - snapshot.made_ns) // 1_000_000_000, SLOW if order.is_slow else 1
-        is_due = age >= FRESH_SECONDS * slow and not self._is_current(snapshot, day)
-        is_of_now = order.is_slow or month_of_day(snapshot.day) == month_of_day(day)
-        is_shown = is_of_now and not (is_due and age >= STALE_SECONDS * slow)
-        return (snapshot if is_shown else None), is_due or not is_shown
+        is_over = living.is_over(day)
+        age_ns = now_ns - (living.made_ns if living.is_frozen else self._drained_ns)
+        has_changed = is_over or living.is_frozen or bool(self._notes)
+        is_due = is_over or (has_changed and age_ns >= FRESH_SECONDS * _SECOND)
+        is_of_now = not is_over or order.sort == "trending"
+        is_shown = is_of_now and not (is_due and age_ns >= STALE_SECONDS * _SECOND)
+        return (self._snapshots[order][-1] if is_shown else None), is_due
 
-    def rank(self, order: ListOrder, votes: int, month: int) -> tuple[int, int] | None:
+    def _read(self, order: ListOrder, now_ns: int) -> None:
+        living = self._living.get(order)
+        if living is not None:
+            living.used_ns = now_ns
+            self._living.move_to_end(order)
+
+    def rank(self, order: ListOrder, votes: int, month: int, now_ns: int) -> tuple[int, int] | None:
         """Return the place that a listing with so many votes has in an order by votes, and the total of the
         list; None if no order of the month is made yet. The age of the order makes no difference."""
-        snapshot, total = self._newest.get(order), len(self._catalogue.refs_of(order.key))
-        if snapshot is None or month_of_day(snapshot.day) != month or not snapshot.ids:
+        living, total = self._living.get(order), len(self._catalogue.refs_of(order.key))
+        self._read(order, now_ns)
+        if living is None or living.month != month or not living.places:
             return None
-        sort_keys = cast("array[int]", snapshot.sort_keys)
-        return min(bisect_left(sort_keys, -votes) + 1, total), total
+        return min(self._snapshots[order][-1].places.before(-votes) + 1, total), total
 
     def page(
         self, newest: OrderingSnapshot, after: str | None, limit: int, now_ns: int
     ) -> tuple[ListPage[str], int]:
         """Return a page of refs, and the total of its list. Raises Invalid for a cursor that is none."""
-        snapshot, first = newest, 0
+        self._read(newest.order, now_ns)
+        snapshot, behind = newest, iter(newest.places)
         if after is not None:
-            snapshot, first = self._place(newest, _read(after))
-        self._use(snapshot, now_ns)
+            snapshot, behind = self._place(newest, _decoded(after))
+        key = snapshot.order.key
 
-        def cursor(place: int) -> str:
-            ref = snapshot.ref(place)
-            return _written(_Cursor(snapshot.number, place + 1, snapshot.sort_keys[place], ref))
+        def cursor(place: Place) -> str:
+            return _encoded(_Cursor(snapshot.number, *place))
 
-        parts = snapshot.order.key.parts
-        last = min(len(snapshot.ids), first + limit + SKIPPED)
-        found = (place for place in range(first, last) if self._is_under(parts, snapshot.ref(place)))
+        found = (place for place in islice(behind, limit + SKIPPED) if self._is_under(key, place))
         shown = page_of(found, limit, cursor)
-        return ListPage([*map(snapshot.ref, shown.rows)], shown.next), snapshot.tally.present
+        if shown.next is not None:
+            self._use(snapshot, now_ns)
+        return ListPage([_ref_of(key, id_) for _, id_ in shown.rows], shown.next), snapshot.total
 
-    def build(self, order: ListOrder, day: int, now_ns: int) -> Iterator[None]:
-        """Make a new snapshot, in slices. It is the newest once the iterator has ended."""
-        tally = SnapshotTally(order.key)
-        self._tallies.setdefault(order.key, []).append(tally)
-        if len(order.key.parts) > 1:
-            self._combined.add(order.key)
-        try:
-            snapshot = yield from self._made(order, tally, day, now_ns)
-        except BaseException:  # also when the iterator is closed before its end
-            self._forget(order.key, tally)
-            raise
-        for gone in self._keep(snapshot, now_ns):
-            for column in (gone.ids, gone.sort_keys):
-                if isinstance(column, LongList):
-                    yield from column.freed()
+    def _is_under(self, key: IndexKey, place: Place) -> bool:
+        entry = self._catalogue.entries.get(_ref_of(key, place[1]))
+        return entry is not None and entry.is_under(key.parts)
 
-    def _made(
-        self, order: ListOrder, tally: SnapshotTally, day: int, now_ns: int
-    ) -> Generator[None, None, OrderingSnapshot]:
-        catalogue = self._catalogue
-        changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
-        groups: dict[SortKey, Ids | Id] = {}
-        read_id = _reader_of_ids(order.key)
-        for sliced in catalogue.slices(order.key):
-            keys = [(self._sort_key(order, ref, day), read_id(ref)) for ref in sliced]
-            found = [each for each in keys if each[0] or not order.is_partial]
-            for sort_key, id_ in found:
-                _add(order.key, groups, sort_key, id_)
-            tally.add([id_ for _, id_ in found])
-            yield
-        ids = _no_ids(order.key)
-        sort_keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
-        for number, sort_key in enumerate((yield from _sorted_in_slices(groups))):
-            group = groups.pop(sort_key)
-            some = (group,) if isinstance(group, int | str) else group
-            ids.extend(some)
-            sort_keys.extend([sort_key] * len(some))  # type: ignore[list-item] # all have one type
-            if number % SLICE == 0:
-                yield
-        number, self._number = self._number, self._number + 1
-        return OrderingSnapshot(number, order, ids, sort_keys, tally, changes, day, now_ns, is_whole)
-
-    def _sort_key(self, order: ListOrder, ref: str, day: int) -> SortKey:
-        """Return the sort key of a listing: the least is first."""
-        match order.sort:
-            case "month":
-                return -self._votes.in_month(ref, month_of_day(day) if order.month is None else order.month)
-            case "votes":
-                return -self._votes.total(ref)
-            case "trending":
-                return -trend(*self._votes.in_days(ref, trend_periods(day)))
-            case "newest":
-                return -self._catalogue.entries[ref].since_ms
-            case "name":
-                return self._catalogue.entries[ref].name
-
-    def _is_under(self, parts: Keys, ref: str) -> bool:
-        entry = self._catalogue.entries.get(ref)
-        return entry is not None and entry.is_under(parts)
-
-    def _is_current(self, snapshot: OrderingSnapshot, day: int) -> bool:
-        """Return true if a new snapshot would be the same."""
-        changes, votes = snapshot.changes
-        catalogue, sort = self._catalogue, snapshot.order.sort
-        if not snapshot.is_whole or catalogue.changes != changes:
-            return False
-        return sort in {"newest", "name"} or (catalogue.votes == votes and snapshot.day == day)
-
-    def _place(self, newest: OrderingSnapshot, cursor: _Cursor) -> tuple[OrderingSnapshot, int]:
-        kept = self._kept.get(cursor.snapshot)
-        if kept is not None and kept[0].order == newest.order:
-            return kept[0], min(max(cursor.place, 0), len(kept[0].ids))
-        if isinstance(cursor.sort_key, str) != (newest.order.sort == "name"):
+    def _place(self, newest: OrderingSnapshot, cursor: _Cursor) -> tuple[OrderingSnapshot, Iterator[Place]]:
+        order = newest.order
+        has_texts = not kind_of(order.key.prefix).has_snowflakes
+        if (
+            isinstance(cursor.sort_key, str) != (order.sort == "name")
+            or isinstance(cursor.id, str) != has_texts
+        ):
             raise Invalid(NO_CURSOR)
-        places, after = range(len(newest.ids)), (cursor.sort_key, cursor.ref)
-        return newest, bisect_right(places, after, key=lambda at: (newest.sort_keys[at], newest.ref(at)))
-
-    def _keep(self, snapshot: OrderingSnapshot, now_ns: int) -> list[OrderingSnapshot]:
-        """Keep a snapshot, and return those that leave for it."""
-        left: list[OrderingSnapshot] = []
-        self._newest[snapshot.order] = snapshot
-        self._kept[snapshot.number] = snapshot, now_ns
-        self.places += len(snapshot.ids)
-        while self._kept:
-            oldest, used_ns = next(iter(self._kept.values()))
-            is_late = now_ns - used_ns >= KEPT_SECONDS * 1_000_000_000
-            is_much = self.places > self._most_places or len(self._kept) > self._most_snapshots
-            if oldest.number == snapshot.number or not (is_late or is_much):
-                break
-            left.append(oldest)
-            del self._kept[oldest.number]
-            self._forget(oldest.order.key, oldest.tally)
-            self.places -= len(oldest.ids)
-            if self._newest.get(oldest.order) is oldest:
-                del self._newest[oldest.order]
-        return left
-
-    def _forget(self, key: IndexKey, tally: SnapshotTally) -> None:
-        known = self._tallies[key]
-        known.remove(tally)
-        if not known:
-            del self._tallies[key]
-            self._combined.discard(key)
+        used = self._used.get(cursor.snapshot)
+        snapshot = used if used is not None and used.order == order else newest
+        return snapshot, snapshot.places.behind((cursor.sort_key, cursor.id))
 
     def _use(self, snapshot: OrderingSnapshot, now_ns: int) -> None:
-        if snapshot.number in self._kept:
-            self._kept[snapshot.number] = snapshot, now_ns
-            self._kept.move_to_end(snapshot.number)
+        if snapshot in self._snapshots.get(snapshot.order, ()):
+            snapshot.used_ns = now_ns
+            self._used[snapshot.number] = snapshot
+            self._used.move_to_end(snapshot.number)
+
+    # -- work in slices --------------------------------------------------------------------------------
+
+    def renew(self, order: ListOrder, day: int, now_ns: int) -> Iterator[None]:
+        """Bring an order up to date, in slices: make it, or take the notes of all orders."""
+        self._read(order, now_ns)
+        living = self._living.get(order)
+        if living is None or living.is_over(day) or living.is_frozen:
+            return self.build(order, day, now_ns)
+        return self.drain(now_ns)
+
+    def build(self, order: ListOrder, day: int, now_ns: int) -> Iterator[None]:
+        """Make an order, in slices. It is there once the iterator has ended."""
+        notes = self._making = _Notes()
+        notes.read_to = ""
+        living = _LivingOrder(order, LivingPlaces(), day, now_ns)
+        living.is_frozen = not self._catalogue.is_complete
+        try:
+            making, entries = PlacesInTheMaking(), self._catalogue.entries
+            votes_of = self._votes.of if order.has_votes else _no_votes
+            for refs in self._catalogue.slices(order.key):
+                places = (living.place(ref, entries.get(ref), votes_of(ref)) for ref in refs)
+                making.add(place for place in places if place is not None)
+                notes.read_to = refs[-1]
+                yield
+            notes.read_to = _LAST
+            chunks: list[Chunk] = []
+            for some in making.chunks():
+                chunks += some
+                yield
+            living.places = LivingPlaces(chunks)
+            while notes or self._notes:  # both end in one slice: then all orders have the same changes
+                self._drain_some()
+                for ref in [*islice(notes, DRAINED)]:
+                    self._move([living], ref, notes.pop(ref))
+                if notes or self._notes:
+                    yield
+        finally:
+            self._making = None
+        self._forget([order])
+        self._living[order] = living
+        self._take_snapshot(living)
+        yield from self._end_drain(now_ns)
+
+    def drain(self, now_ns: int) -> Iterator[None]:
+        """Move the listings that have changed, in slices. Then there are new snapshots, and orders and
+        snapshots that nobody has used for long leave."""
+        while self._notes:
+            self._drain_some()
+            if self._notes:
+                yield
+        yield from self._end_drain(now_ns)
+
+    def _drain_some(self) -> None:
+        living = self._living
+        try:
+            for ref in [*islice(self._notes, DRAINED)]:
+                before = self._notes.pop(ref)
+                orders = self._orders_of(before.entry, self._catalogue.entries.get(ref))
+                found = (living[order] for order in orders if order in living)
+                self._move((each for each in found if not each.is_frozen), ref, before)
+        except Exception:  # an order that has missed a move is never right again
+            self._forget(living)
+            raise
+
+    def _end_drain(self, now_ns: int) -> Iterator[None]:
+        """Take snapshots while nothing is noted, so that each has what is under its index key now."""
+        self._drained_ns = now_ns
+        for living in self._living.values():
+            if living.moves:
+                self._take_snapshot(living)
+        self._trim(now_ns)
+        while self._old:
+            del self._old[-DRAINED:]
+            yield
+
+    def _move(self, orders: Iterable[_LivingOrder], ref: str, before: _Before) -> None:
+        entry, votes = self._catalogue.entries.get(ref), self._votes.of(ref)
+        for living in orders:
+            if entry is before.entry and not living.order.has_votes:
+                continue
+            old, new = living.place(ref, *before), living.place(ref, entry, votes)
+            if old == new:
+                continue
+            if old is not None:
+                living.places.remove(old)
+            if new is not None:
+                living.places.add(new)
+            living.moves += 1
+
+    def _take_snapshot(self, living: _LivingOrder) -> None:
+        order = living.order
+        known = self._snapshots.setdefault(order, [])
+        if order not in self._key_of:
+            key = self._key_of[order] = self._catalogue.rarest(order.key)
+            self._by_key.setdefault(key, set()).add(order)
+        before = known[-1] if known else None
+        known.append(OrderingSnapshot(self._number, order, living.places.frozen()))
+        if before is not None:
+            before.own = max(before.own, min(before.places.size, 2 * MOST * living.moves))
+            if before.used_ns is None:
+                self._leave(before)
+        self._number, living.moves = self._number + 1, 0
+
+    def _trim(self, now_ns: int) -> None:
+        """Forget what nobody has used for long, and what is too much."""
+        late_ns = now_ns - KEPT_SECONDS * _SECOND
+        places = self.places
+        while self._used:
+            snapshot = next(iter(self._used.values()))
+            if (snapshot.used_ns or 0) > late_ns and places <= self._most_places:
+                break
+            places -= self._leave(snapshot)
+        while self._living:
+            order, living = next(iter(self._living.items()))
+            is_much = places > self._most_places or len(self._living) > self._most_orders
+            if living.used_ns > late_ns and (not is_much or len(self._living) == 1):
+                break
+            places -= len(living.places)
+            self._forget([order])
+
+    def _forget(self, orders: Collection[ListOrder]) -> None:
+        """Let orders leave. Their snapshots with cursors stay."""
+        for order in [*orders]:
+            if self._living.pop(order, None) is None:
+                continue
+            if not self._living:
+                self._notes.clear()
+            newest = self._snapshots[order][-1]
+            newest.own = newest.places.size
+            if newest.used_ns is None:
+                self._leave(newest)
+
+    def _leave(self, snapshot: OrderingSnapshot) -> int:
+        """Let a snapshot leave, and return the number of places that this frees."""
+        known = self._snapshots[snapshot.order]
+        at = known.index(snapshot)
+        self._used.pop(snapshot.number, None)
+        snapshot.used_ns = None
+        if at == len(known) - 1 and snapshot.order in self._living:
+            return 0
+        del known[at]
+        freed = snapshot.own
+        if at:  # what is in no newer snapshot may be in the one before
+            before = known[at - 1]
+            own = min(before.places.size, before.own + snapshot.own)
+            freed += before.own - own
+            before.own = own
+        if snapshot.order not in self._living:  # else the order shares nearly all of them
+            self._old += snapshot.places.chunks
+        if not known:
+            del self._snapshots[snapshot.order]
+            key = self._key_of.pop(snapshot.order)
+            self._by_key[key].discard(snapshot.order)
+            if not self._by_key[key]:
+                del self._by_key[key]
+        return freed
 
 
 def trend_periods(day: int) -> tuple[range, range]:
@@ -402,46 +524,19 @@ def trend(recent: int, before: int) -> int:
     return round(growth * 1_000) if recent >= LEAST_RECENT and growth >= LEAST_GROWTH else 0
 
 
-def _add(key: IndexKey, groups: dict[SortKey, Ids | Id], sort_key: SortKey, id_: Id) -> None:
-    group = groups.setdefault(sort_key, id_)
-    if not isinstance(group, int | str):
-        group.extend((id_,))
-    elif group != id_:
-        groups[sort_key] = both = _no_ids(key)
-        both.extend((group, id_))
+def _no_votes(_: str) -> VotesOfListing:
+    return _NO_VOTES
 
 
-def _no_ids(key: IndexKey) -> Ids:
-    """Return an empty list for the ids of the kind of a key."""
-    return array("Q") if kind_of(key.prefix).has_snowflakes else LongList()
+def _ref_of(key: IndexKey, id_: Id) -> str:
+    return id_ if isinstance(id_, str) else f"{key.prefix}{id_}"
 
 
-def _reader_of_ids(key: IndexKey) -> Callable[[str], Id]:
-    """Return the function that makes ids of refs of the kind of a key."""
-    begin = len(key.prefix)
-    if kind_of(key.prefix).has_snowflakes:
-        return lambda ref: int(ref[begin:])
-    return lambda ref: ref
-
-
-def _sorted_in_slices(sort_keys: Iterable[SortKey]) -> Generator[None, None, LongList[SortKey]]:
-    """Sort keys of one type: first in runs, then all runs merged."""
-    rest, runs = iter(sort_keys), list[tuple[SortKey, ...]]()
-    while run := tuple(sorted(islice(rest, RUN))):
-        runs.append(run)
-        yield
-    merged, found = heapq.merge(*runs), LongList[SortKey]()
-    while taken := list(islice(merged, SLICE)):
-        found.extend(taken)
-        yield
-    return found
-
-
-def _written(cursor: _Cursor) -> str:
+def _encoded(cursor: _Cursor) -> str:
     return urlsafe_b64encode(_encode(cursor)).decode().rstrip("=")
 
 
-def _read(text: str) -> _Cursor:
+def _decoded(text: str) -> _Cursor:
     try:
         return _decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (msgspec.DecodeError, ValueError):

@@ -23,14 +23,25 @@ FTS5 gathers new rows, and writes them when there are enough or when a row has a
 before. So each kind has its own tables, and rows are numbered as they come. A search for a beginning goes
 through all gathered rows. So the tables gather much while everything is put in, and little after `settle` has
 written it. A look into the vocabulary writes all gathered rows, so there is none before.
+
+`pieces` gives the rows of the tables, also of those that FTS5 keeps its words in, and an empty table that
+`take`s them finds the same. Between two rows of a result or of an `executemany`, SQLite's module lets other
+threads have the interpreter, and waits for it. So all rows of a piece come as one text, and go in by one
+statement.
 """
 
+import hashlib
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import finalize
 
+import msgspec
+
+from core.packing import SHAPE
+from core.version import VERSION
 from kinds.registry import KINDS
 from languages.texts import Text
 from search.search_query import (
@@ -74,7 +85,7 @@ LIKE_WORDS = 24
 TAG_SHARED, WORD_SHARED, CATEGORY_SHARED = 3.0, 1.0, 0.25
 """The weights of what two listings share."""
 _TABLES = """
-    CREATE TABLE entries (id INTEGER PRIMARY KEY, ref TEXT, content INTEGER);
+    CREATE TABLE entries (id INTEGER PRIMARY KEY, ref TEXT UNIQUE, content INTEGER);
     CREATE VIRTUAL TABLE words USING fts5(text, content='', detail=none, columnsize=0, tokenize='ascii');
 """
 _VOCABULARY = "CREATE VIRTUAL TABLE temp.vocab USING fts5vocab(main, words, 'row')"
@@ -92,11 +103,89 @@ _MATCH = """
 _COUNT = (
     "SELECT count(*) FROM (SELECT 1 FROM words JOIN entries ON id = words.rowid WHERE words MATCH ? LIMIT ?)"
 )
+_KNOWN = """
+    SELECT group_concat(id || ' ' || content || ' ' || ref, char(10))
+    FROM entries WHERE ref IN (SELECT value FROM json_each(?))
+"""
+_REMOVE = "DELETE FROM entries WHERE ref IN (SELECT value FROM json_each(?))"
 _NEAR_WORDS = """
     SELECT group_concat(term || ' ' || doc) FROM (
         SELECT term, doc FROM temp.vocab WHERE term >= ? AND term < ? LIMIT ?
     )
 """
+
+
+class _Pieces(NamedTuple):
+    """The way to read a table in pieces, and to write a piece.
+
+    `read` takes the last row of the piece before, as two numbers (a and b) and bytes (c), and selects such
+    rows as one text. `write` takes the bytes of all rows of a piece, and a JSON list with the numbers and the
+    place of the bytes of each.
+    """
+
+    read: str
+    write: str
+
+
+_PIECES = {
+    "words_data": _Pieces(
+        """
+        SELECT group_concat(a || ' ' || b || ' ' || hex(c), char(10)) FROM (
+            SELECT id a, 0 b, block c FROM words_data WHERE id > :a ORDER BY id LIMIT 64
+        )
+        """,
+        """
+        INSERT OR REPLACE INTO words_data (id, block)
+        SELECT json_extract(value, '$[0]'),
+               ifnull(substr(?1, json_extract(value, '$[2]'), json_extract(value, '$[3]')), x'')
+        FROM json_each(?2)
+        """,
+    ),
+    "words_idx": _Pieces(
+        """
+        SELECT group_concat(a || ' ' || b || ' ' || hex(c), char(10)) FROM (
+            SELECT segid a, pgno b, term c FROM words_idx WHERE (segid, term) > (:a, :c)
+            ORDER BY segid, term LIMIT 1024
+        )
+        """,
+        """
+        INSERT INTO words_idx (segid, pgno, term)
+        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),
+               ifnull(substr(?1, json_extract(value, '$[2]'), json_extract(value, '$[3]')), x'')
+        FROM json_each(?2)
+        """,
+    ),
+    "entries": _Pieces(
+        """
+        SELECT group_concat(a || ' ' || b || ' ' || hex(c), char(10)) FROM (
+            SELECT id a, content b, ref c FROM entries WHERE id > :a ORDER BY id LIMIT 1024
+        )
+        """,
+        """
+        INSERT INTO entries (id, content, ref)
+        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),
+               CAST(substr(?1, json_extract(value, '$[2]'), json_extract(value, '$[3]')) AS TEXT)
+        FROM json_each(?2)
+        """,
+    ),
+}
+
+
+class TablePiece(msgspec.Struct, frozen=True, tag="piece", gc=False):
+    """Some rows of a table of a kind. `places` is a JSON list of their numbers and of the places of their
+    bytes in `content`."""
+
+    kind: str
+    table: str
+    places: bytes
+    content: bytes
+
+
+_encoded = msgspec.json.Encoder().encode
+
+
+def _json(refs: Sequence[str]) -> str:
+    return _encoded(refs).decode()
 
 
 class Findable(NamedTuple):
@@ -143,18 +232,38 @@ class SearchTable:
     def dead(self) -> int:
         return sum(each.dead for each in self._of.values())
 
-    def put(self, entries: Sequence[Findable], gone: Sequence[str] = ()) -> None:
-        """Replace the entries of some refs, and forget the refs that are gone."""
+    def put(self, entries: Sequence[Findable], gone: Sequence[str] = ()) -> Sequence[str]:
+        """Replace the entries of some refs, and forget the refs that are gone. Return the refs of those that
+        have changed."""
+        changed: list[str] = []
         for kind, own in self._of.items():
-            own.put(
-                [entry for entry in entries if entry.ref.startswith(kind)],
-                [ref for ref in gone if ref.startswith(kind)],
-            )
+            some = [entry for entry in entries if entry.ref.startswith(f"{kind}/")]
+            changed += own.put(some, [ref for ref in gone if ref.startswith(f"{kind}/")])
+        return changed
 
     def settle(self) -> None:
         """Make searches quick, once all listings were put."""
         for own in self._of.values():
             own.settle()
+
+    def pieces(self) -> Iterator[TablePiece]:
+        """Yield all rows of the tables, after `settle`. No entry may be put meanwhile."""
+        for kind, own in self._of.items():
+            yield from own.pieces(kind)
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of the next row, by kind."""
+        return {kind: own.next for kind, own in self._of.items()}
+
+    def take(self, piece: TablePiece) -> None:
+        """Take a piece of another table into this one, which was empty."""
+        self._of[piece.kind].take(piece)
+
+    def taken(self, numbers: Mapping[str, int]) -> None:
+        """Go on where the other table was, once all of its pieces were taken."""
+        for kind, own in self._of.items():
+            own.taken(numbers[kind])
 
     def find(self, text: str, kind: str, most: int, within: Sequence[str] = ()) -> Matches:
         """Return what matches a text. The search ends with the sort that brings the number to `most`.
@@ -253,43 +362,74 @@ class _Entries:
         self.names = names
         self._sql = _connected(self)
         self._sql.executescript(_TABLES)
-        self._gather(AT_FIRST)
-        self._rows: dict[str, int] = {}
-        self._next = 0
+        self.count = 0
+        self.next = 0
+        """The number of the next row. Each row below it has an entry, or is dead."""
         self._is_settled = False
-        self.dead = 0
 
     @property
-    def count(self) -> int:
-        return len(self._rows)
+    def dead(self) -> int:
+        return self.next - self.count
 
-    def put(self, entries: Sequence[Findable], gone: Sequence[str]) -> None:
-        for ref in gone:
-            self._remove(ref)
-        rows, texts = [], []
-        for entry in {entry.ref: entry for entry in entries}.values():
-            content = hash(entry)
-            if self._holds(entry.ref, content):
-                continue  # the change was in a part that is not searched
-            self._remove(entry.ref)
-            row = self._rows[entry.ref] = self._next
-            self._next += 1
-            rows.append((row, entry.ref, content))
-            texts.append((row, _words(entry)))
+    def put(self, entries: Sequence[Findable], gone: Sequence[str]) -> Sequence[str]:
+        self._gather()
+        put = {entry.ref: entry for entry in entries}
+        known = self._known([*put, *gone])
+        contents = {ref: _digest(entry) for ref, entry in put.items()}
+        changed = [ref for ref, content in contents.items() if known.get(ref) != content]
+        removed = [ref for ref in (*gone, *changed) if ref in known]
+        if removed:
+            self._sql.execute(_REMOVE, (_json(removed),))
+        numbers = dict(zip(changed, range(self.next, self.next + len(changed)), strict=True))
+        rows = [(number, ref, contents[ref]) for ref, number in numbers.items()]
         self._sql.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+        texts = [(number, _words(put[ref])) for ref, number in numbers.items()]
         self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+        self.next += len(changed)
+        self.count += len(changed) - len(removed)
+        return [*changed, *(ref for ref in gone if ref in known)]
+
+    def _known(self, refs: Sequence[str]) -> Mapping[str, int]:
+        """Return the contents of the refs that have an entry."""
+        (found,) = self._sql.execute(_KNOWN, (_json(refs),)).fetchone() if refs else ("",)
+        return {ref: int(content) for _, content, ref in _split(found or "")}
+
+    def pieces(self, kind: str) -> Iterator[TablePiece]:
+        self._write()
+        for table, of_table in _PIECES.items():
+            last: tuple[int, int, bytes] = (-1, 0, b"")
+            while text := self._sql.execute(of_table.read, dict(zip("abc", last, strict=True))).fetchone()[0]:
+                rows = [(int(a), int(b), bytes.fromhex(c)) for a, b, c in _split(text)]
+                last, at, places = rows[-1], 1, list[tuple[int, int, int, int]]()
+                for first, second, content in rows:
+                    places.append((first, second, at, len(content)))
+                    at += len(content)
+                yield TablePiece(kind, table, _encoded(places), b"".join(row[2] for row in rows))
+
+    def take(self, piece: TablePiece) -> None:
+        if not self._sql.in_transaction:
+            self._sql.execute("BEGIN")  # FTS5 has read nothing yet, and remembers nothing that is replaced
+        self._sql.execute(_PIECES[piece.table].write, (piece.content, piece.places.decode()))
+
+    def taken(self, number: int) -> None:
+        (self.count,) = self._sql.execute("SELECT count(*) FROM entries").fetchone()
+        self.next = number
+        self._write()
+        self._begin_searches()
 
     def settle(self) -> None:
         """Write all gathered rows at once, and go on in a connection that gathers little. The memory of the
         old one never shrinks, and a search for a beginning goes through all of it."""
         gathered = self._sql
-        gathered.execute("COMMIT")
+        self._write()
         gathered.execute("INSERT INTO words (words) VALUES ('optimize')")
         self._sql = _connected(self)
         gathered.backup(self._sql)
         gathered.close()
+        self._begin_searches()
+
+    def _begin_searches(self) -> None:
         self._sql.execute(_VOCABULARY)
-        self._gather(SETTLED)
         self._is_settled = True
 
     def matching(self, expression: str) -> Sequence[str]:
@@ -337,23 +477,20 @@ class _Entries:
                 word, _, listings = each.partition(" ")
                 yield word[1:], int(listings)
 
-    def _gather(self, most: int) -> None:
-        self._sql.execute(_GATHER, (most,))
-        self._sql.execute("BEGIN")  # and no COMMIT before `settle`: it writes all that is gathered
+    def _gather(self) -> None:
+        """Gather all rows that follow, until `_write`."""
+        if not self._sql.in_transaction:
+            self._sql.execute(_GATHER, (SETTLED if self._is_settled else AT_FIRST,))
+            self._sql.execute("BEGIN")
 
-    def _holds(self, ref: str, content: int) -> bool:
-        row = self._rows.get(ref)
-        if row is None:
-            return False
-        return bool(
-            self._sql.execute("SELECT content = ? FROM entries WHERE id = ?", (content, row)).fetchone()[0]
-        )
+    def _write(self) -> None:
+        if self._sql.in_transaction:
+            self._sql.execute("COMMIT")
 
-    def _remove(self, ref: str) -> None:
-        row = self._rows.pop(ref, None)
-        if row is not None:
-            self._sql.execute("DELETE FROM entries WHERE id = ?", (row,))
-            self.dead += 1
+
+def _split(rows: str) -> Iterator[list[str]]:
+    """Yield the columns of rows that came as one text."""
+    yield from (row.split(" ") for row in rows.split("\n") if row)
 
 
 def _connected(owner: _Entries) -> "sqlite3.Connection":
@@ -364,6 +501,24 @@ def _connected(owner: _Entries) -> "sqlite3.Connection":
     sql.execute("PRAGMA journal_mode = OFF")
     finalize(owner, sql.close)
     return sql
+
+
+def _digest(entry: Findable) -> int:
+    """Return a number that tells whether an entry has changed: the same in each process."""
+    digest = hashlib.blake2b(_encoded(entry), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def form() -> bytes:
+    """Return a fingerprint of the program and of its tables. Pieces of another one are not taken."""
+    import sqlite3
+
+    sample = Findable(
+        "bots/1", "Bots 音楽 Pokémon", "Musik, музыка", "אמא b2 اغنية", ("Music",), ("a b",), ("en",)
+    )
+    versions = (VERSION, sqlite3.sqlite_version, unicodedata.unidata_version, SHAPE)
+    content = (*versions, _TABLES, _words(sample), [*map(str, KINDS)])
+    return hashlib.blake2b(_encoded(content), digest_size=16).digest()
 
 
 def _words(entry: Findable) -> str:

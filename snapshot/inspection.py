@@ -20,7 +20,8 @@ from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, JournalReader, list_segments
 from snapshot import files, recovery
-from storage.folder import UNFINISHED, Folder, FolderUnusable
+from storage.folder import SEARCH_INDEX, UNFINISHED, Folder, FolderUnusable
+from storage.sealed_chunks import ChunksDamaged, Place, SealedChunks, chunks_found
 from storage.sealing import KeyMissing, Keyring
 
 _TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}", re.ASCII)
@@ -30,7 +31,7 @@ class Found(msgspec.Struct, frozen=True):
     """A file. `position` is a snapshot's, or the first one of a segment; `key_id` is in hex."""
 
     path: str
-    kind: Literal["snapshot", "segment", "torn", "unfinished", "files"]
+    kind: Literal["snapshot", "segment", "torn", "unfinished", "files", "index"]
     bytes: int
     position: int | None = None
     created_ms: int | None = None
@@ -63,6 +64,7 @@ def found_in(folder: Path) -> Iterator[Found]:
         *[(_segment, path) for _, path in list_segments(folder)],
         *[(_torn, path) for path in sorted(folder.glob("*" + TORN_SUFFIX))],
         *[(_unfinished, path) for path in sorted(folder.glob("*" + UNFINISHED))],
+        *[(_index, path) for path in [folder / SEARCH_INDEX] if path.exists()],
     ]
     for reader, path in readers:
         with contextlib.suppress(FileNotFoundError):
@@ -74,7 +76,8 @@ def found_in(folder: Path) -> Iterator[Found]:
 
 
 def needed_keys(folder: Path) -> set[bytes]:
-    """Return the ids of the keys that segments, snapshots and files of listings need.
+    """Return the ids of the keys that segments, snapshots and files of listings need. The search index needs
+    none: without its key, a start builds it again.
 
     A torn write needs the key and the header of its segment. Raises FolderUnusable if a file does not tell
     its key.
@@ -151,6 +154,15 @@ def _unfinished(path: Path) -> Found:
     return Found(str(path), "unfinished", path.stat().st_size)
 
 
+def _index(path: Path) -> Found:
+    size = path.stat().st_size
+    try:
+        header = chunks_found(path)
+    except ChunksDamaged as error:
+        return Found(str(path), "index", size, problem=str(error))
+    return Found(str(path), "index", size, created_ms=header.created_ms, key_id=header.key_id.hex())
+
+
 Bars = Callable[[str], recovery.Progress]
 """Makes a progress for each thing that is read, by its name. A total of 0 bytes is unknown."""
 
@@ -190,6 +202,8 @@ def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) 
     for position, path in files.list_snapshots(folder.path):
         verified.findings.append(_verified_snapshot(folder, path, position, empty_state, bars(path.name)))
     verified.findings.append(_verified_journal(folder, bars("the journal")))
+    if (folder.path / SEARCH_INDEX).exists():
+        verified.findings.append(_verified_index(folder))
     bars("the state")(0, 0)
     try:
         recovered = recovery.recover(folder, empty_state)
@@ -217,6 +231,21 @@ def _verified_snapshot(
 def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
     needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
     return Finding(path.name, good=True, text=f"whole, of position {loaded.position}{needs}")
+
+
+def _verified_index(folder: Folder) -> Finding:
+    """Read the search index. It has an unfinished end if the gateway has crashed, or runs."""
+    path, place = folder.path / SEARCH_INDEX, Place()
+    try:
+        for _, behind in SealedChunks(folder, path).chunks():
+            place = behind
+        size = path.stat().st_size
+    except (ChunksDamaged, KeyMissing, OSError) as error:
+        return Finding(path.name, good=False, text=f"{error}; a start builds it again")
+    if place.offset < size:
+        text = f"damaged or unfinished from byte {place.offset} on; a start repairs it, or builds it again"
+        return Finding(path.name, good=False, text=text)
+    return Finding(path.name, good=True, text=f"whole, {place.number} pieces")
 
 
 def _verified_blobs(folder: Folder, state: State) -> Finding:

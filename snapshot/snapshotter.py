@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple
@@ -72,6 +72,8 @@ class Snapshotter:
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
         """The ids of sealing keys that no file needs any more and that were logged."""
+        self.beside: list[Callable[[int], Awaitable[None]]] = []
+        """They are called behind each new snapshot, with its position."""
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
     async def run(self) -> None:
@@ -105,6 +107,8 @@ class Snapshotter:
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
             self.last, self.failure = SnapshotWritten(position, size, seconds), None
             log.info("snapshot of position %d, %d bytes, %.2f s", *self.last)
+            for call in self.beside:
+                await call(position)
             return self.last
 
     async def _write(self, position: int, copy: files.StateCopy) -> int:

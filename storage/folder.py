@@ -31,11 +31,13 @@ DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
 OPERATOR_TOKEN = "operator.token"  # noqa: S105 (the name of its file)
 BLOBS = "blobs"
 """The folder of the files of listings."""
+SEARCH_INDEX = "search-index"
 LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
 _NUMBER = r"\d{20}"
+_WHOLE_ONCE_RENAMED = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN, SEARCH_INDEX)
 _OURS = re.compile(
     rf"{LOCK}|{BLOBS}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
-    rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}|(journal|snapshot)-{_NUMBER})"
+    rf"|({'|'.join(map(re.escape, _WHOLE_ONCE_RENAMED))}|(journal|snapshot)-{_NUMBER})"
     rf"({re.escape(UNFINISHED)})?",
     re.ASCII,
 )

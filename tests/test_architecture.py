@@ -34,7 +34,7 @@ PURE = [
     ),
     *(f"outbound/{name}.py" for name in ("proxies", "result", "slots", "targets", "tls_records")),
     *(f"replication/{name}.py" for name in ("facts", "capture", "merge")),
-    *(f"search/{name}.py" for name in ("catalogue", "finding", "list_orders", "paging")),
+    *(f"search/{name}.py" for name in ("catalogue", "finding", "list_orders", "order_chunks", "paging")),
     *(f"wire/{name}.py" for name in ("parser", "phases")),
 ]
 IMPURE_MODULES = {

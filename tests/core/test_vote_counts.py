@@ -80,7 +80,7 @@ def test_the_counts_are_a_fold_of_all_votes_in_any_order_and_again(
     assert dict(counts.months(BOT_REF)) == months
     assert all(counts.in_month(BOT_REF, month) == months.get(month, 0) for month in {*months, 7})
     periods = range(TODAY - 6, TODAY + 1), range(TODAY - 27, TODAY - 6), range(5)
-    assert counts.in_days(BOT_REF, periods) == [sum(days.get(day, 0) for day in each) for each in periods]
+    assert counts.of(BOT_REF).in_days(periods) == [sum(days.get(day, 0) for day in each) for each in periods]
     ordered = taken(found)
     assert ordered.canonical(BOT_REF) == counts.canonical(BOT_REF)
     assert list(ordered.rows(BOT_REF)) == list(counts.rows(BOT_REF))
@@ -119,7 +119,7 @@ def test_removed_votes_are_no_longer_counted() -> None:
     counts.take_away(BOT_REF, 4, [(TODAY, 1, 1)], 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 1
     assert dict(counts.days(BOT_REF)) == {TODAY: 1}
-    assert counts.in_days(BOT_REF, [range(TODAY, TODAY + 1)]) == [1]
+    assert counts.of(BOT_REF).in_days([range(TODAY, TODAY + 1)]) == [1]
     assert counts.at(BOT_REF, 0, TODAY) == (2, 2)
     table.remove(BOT_REF, 2)
     counts.take_away(BOT_REF, 0, [(TODAY, 1, 1)], 1)

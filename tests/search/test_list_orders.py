@@ -1,12 +1,11 @@
-"""search/list_orders.py: an order does not change while somebody pages through it."""
+"""search/list_orders.py: orders follow all changes, and no reader is shown a listing twice or misses one."""
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 from unittest import mock
 
 import pytest
@@ -14,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import month_of_day
-from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
-from core.listing_table import ref_slices
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast, VotesRemoved
 from core.state import State
+from core.vote_counts import VotesOfListing
 from kinds.bots import BotProfile
 from languages.refusals import Invalid
-from search import catalogue, list_orders
-from search.catalogue import Catalogue, IndexKey, folded
+from search import catalogue, list_orders, order_chunks
+from search.catalogue import Catalogue, IndexKey, ShownListing, folded
 from search.list_orders import (
     FRESH_SECONDS,
     KEPT_SECONDS,
-    SLOW,
     SORTS,
     STALE_SECONDS,
     ListOrder,
     ListOrders,
     Sort,
+    trend,
     trend_periods,
 )
 from tests.support.examples import examples
@@ -50,22 +49,36 @@ def _ids_are_numbers(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+class VotesOf(NamedTuple):
+    """The votes of one listing at one moment, by month, and by the day with which a period begins."""
+
+    by_month: Mapping[int, int]
+    by_day: Mapping[int, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_month.values())
+
+    def in_month(self, month: int) -> int:
+        return self.by_month.get(month, 0)
+
+    def in_days(self, periods: Sequence[range]) -> list[int]:
+        return [self.by_day.get(period.start, 0) for period in periods]
+
+
 class Votes:
-    """Totals by month, which a test sets."""
+    """Votes by month and day, which a test sets."""
 
     def __init__(self) -> None:
         self.by_month: dict[tuple[str, int], int] = {}
         self.by_day: dict[tuple[str, int], int] = {}
-        """The votes of the period that begins with a day."""
 
-    def total(self, ref: str) -> int:
-        return sum(count for (other, _), count in self.by_month.items() if other == ref)
-
-    def in_month(self, ref: str, month: int) -> int:
-        return self.by_month.get((ref, month), 0)
-
-    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
-        return [self.by_day.get((ref, period.start), 0) for period in periods]
+    def of(self, ref: str) -> VotesOfListing:
+        by_month, by_day = (
+            {key: count for (other, key), count in counts.items() if other == ref}
+            for counts in (self.by_month, self.by_day)
+        )
+        return cast(VotesOfListing, VotesOf(by_month, by_day))
 
 
 class Scene(NamedTuple):
@@ -82,11 +95,11 @@ class Scene(NamedTuple):
         self.catalogue.on_record(1, events)
 
     def vote(self, ref: str, times: int = 1, month: int = MONTH) -> None:
-        self.votes.by_month[ref, month] = self.votes.in_month(ref, month) + times
         self.happen(VoteCast(ref, "1", 1, NOW_MS))
+        self.votes.by_month[ref, month] = self.votes.of(ref).in_month(month) + times
 
     def made(self, order: ListOrder, day: int = DAY, now_ns: int = 0) -> None:
-        for _ in self.orders.build(order, day, now_ns):
+        for _ in self.orders.renew(order, day, now_ns):
             pass
 
     def page(
@@ -130,6 +143,7 @@ def scene(count: int = 0, first: int = 1, most_places: int = 1_000_000) -> Scene
         pass
     orders = ListOrders(catalogue, votes, first, most_places)
     catalogue.watchers.append(orders.moved)
+    state.before_change.append(orders.changing)
     found = Scene(state, catalogue, votes, orders)
     found.happen(*(approved(number) for number in range(count)))
     return found
@@ -142,8 +156,8 @@ def in_order(at: Scene, sort: Sort, refs: Iterable[str]) -> list[str]:
         refs,
         key=lambda each: (
             {
-                "month": -at.votes.in_month(each, MONTH),
-                "votes": -at.votes.total(each),
+                "month": -at.votes.of(each).in_month(MONTH),
+                "votes": -at.votes.of(each).total,
                 "newest": -rows[each].created_ms,
                 "name": folded(rows[each].profile.name),
             }[sort],
@@ -173,9 +187,10 @@ def test_thousands_are_sorted_in_slices_as_in_one_piece(sort: Sort) -> None:
     order = ListOrder(BOTS, sort)
     slices = sum(1 for _ in at.orders.build(order, DAY, 0))
     snapshot, _ = at.orders.newest(order, DAY, 0)
-    assert slices > 3_000 / 64
+    assert slices > 3_000 / catalogue.SLICE
     assert snapshot is not None
-    assert [*map(snapshot.ref, range(len(snapshot.ids)))] == in_order(at, sort, map(ref, range(3_000)))
+    page, _ = at.orders.page(snapshot, None, 3_000, 0)
+    assert page.rows == in_order(at, sort, map(ref, range(3_000)))
 
 
 @examples(60)
@@ -201,6 +216,92 @@ def test_nobody_is_shown_twice_or_missed_because_of_votes_meanwhile(
         more, after = at.page(order, after, most, now_ns)
         shown += more
     assert shown == expected
+
+
+changes = st.lists(
+    st.tuples(
+        st.sampled_from(["vote", "vote", "lose", "save", "save", "hide", "drain", "make", "begin"]),
+        st.integers(0, 30),
+        st.integers(0, 3),
+    ),
+    max_size=60,
+)
+LIVE: list[ListOrder] = [
+    *(ListOrder(BOTS, sort) for sort in SORTS),
+    ListOrder(BOTS, "trending"),
+    ListOrder(BOTS, "month", MONTH - 1),
+    ListOrder(IndexKey("bots/", category="Other"), "votes"),
+    ListOrder(IndexKey("bots/", category="Music", language="en"), "month"),
+]
+
+
+def happen(at: Scene, what: str, number: int, other: int) -> None:
+    votes, held = at.votes, ref(number) in at.state.listings
+    match what:
+        case "vote" if held:
+            at.vote(ref(number), other, MONTH - number % 2)
+            votes.by_day[ref(number), trend_periods(DAY)[0].start] = 10 * other
+        case "lose" if held:
+            at.happen(VotesRemoved(ref(number), ("1",), "Bought.", NOW_MS))
+            for counts in (votes.by_month, votes.by_day):
+                for key in [key for key in counts if key[0] == ref(number)]:
+                    del counts[key]
+        case "save":
+            categories = (("Music",), ("Other",), ("Music", "Other"))[other % 3]
+            at.happen(approved(number, f"Bot {number * other}", categories))
+        case "hide" if held:
+            denied = ListingReviewed(ref(number), "denied", "No.", NOW_MS)
+            at.happen(denied if other else ListingRemoved(ref(number), NOW_MS))
+
+
+@pytest.mark.parametrize("most", [2, 1_000], ids=["small chunks", "large chunks"])
+@examples(100)
+@given(changes, st.integers(0, 40))
+def test_an_order_that_follows_all_changes_is_that_of_a_plain_sort(
+    most: int, moves: list[tuple[str, int, int]], begins: int
+) -> None:
+    at, making, now_ns = scene(20), None, 0
+    with mock.patch.multiple(order_chunks, MOST=most), mock.patch.object(catalogue, "SLICE", 3):
+        for order in LIVE[: begins % len(LIVE)]:
+            at.made(order)
+        for what, number, other in moves:
+            happen(at, what, number, other)
+            if making is not None and next(making, "end") == "end":
+                making = None
+            elif what == "drain" and making is None:
+                now_ns += FRESH_SECONDS * SECOND
+                making = at.orders.drain(now_ns)
+            elif what == "make" and making is None:
+                making = at.orders.renew(LIVE[number % len(LIVE)], DAY, now_ns)
+        for _ in making or ():
+            pass
+        for order in LIVE:
+            at.made(order, now_ns=now_ns)
+            shown, _ = at.orders.newest(order, DAY, now_ns)
+            assert shown is not None
+            expected = sorted(
+                (place, each)
+                for each, entry in at.catalogue.entries.items()
+                if (place := place_of(order, entry, at.votes.of(each))) is not None
+            )
+            page, total = at.orders.page(shown, None, 100, now_ns)
+            assert page.rows == [each for _, each in expected]
+            assert order.is_partial or total == len(expected)
+            assert all(1 <= len(ids) <= most for _, ids in shown.places.chunks)
+
+
+def place_of(order: ListOrder, entry: ShownListing, votes: VotesOfListing) -> Any:
+    """The model of a sort key; None for a listing that is not in the order."""
+    month = MONTH if order.month is None else order.month
+    key: Any = {
+        "month": -votes.in_month(month),
+        "votes": -votes.total,
+        "trending": -trend(*votes.in_days(trend_periods(DAY))),
+        "newest": -entry.since_ms,
+        "name": entry.name,
+    }[order.sort]
+    is_left_out = key == 0 and (order.sort == "trending" or order.month is not None)
+    return key if entry.is_under(order.key.parts) and not is_left_out else None
 
 
 def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
@@ -242,21 +343,13 @@ def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_me
         assert total == len(page.rows)
 
     move(before)
-    with mock.patch.object(catalogue, "ref_slices", partial(ref_slices, most=2)):
+    with mock.patch.object(catalogue, "SLICE", 2):
         for _ in at.orders.build(order, DAY, 0):
             move(during % 4)
     met()
     for _ in moves:
         move(1)
         met()
-
-
-def test_an_order_that_was_given_up_is_counted_no_more() -> None:
-    at, order = scene(200), ListOrder(BOTS, "month")
-    made = at.orders.build(order, DAY, 0)
-    next(made)
-    made.close()  # type: ignore[attr-defined]
-    assert at.orders._tallies == {}
 
 
 def test_a_snapshot_that_is_gone_goes_on_behind_the_sort_key_of_the_last_listing_shown() -> None:
@@ -290,7 +383,7 @@ def test_editions_leave_when_nobody_has_read_them_for_long_or_there_are_too_many
 
 def test_editions_are_bounded_however_few_places_they_have() -> None:
     at = scene(1)
-    orders = ListOrders(at.catalogue, at.votes, 1, most_snapshots=3)
+    orders = ListOrders(at.catalogue, at.votes, 1, most_orders=3)
     for number in range(10):
         for _ in orders.build(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), DAY, 0):
             pass
@@ -311,9 +404,11 @@ def test_no_order_is_made_again_while_nothing_has_changed_or_too_soon() -> None:
     assert at.orders.newest(order, DAY, (FRESH_SECONDS - 1) * SECOND)[1] is False
     shown, is_due = at.orders.newest(order, DAY, FRESH_SECONDS * SECOND)
     assert (shown is not None, is_due) == (True, True)
-    assert at.orders.newest(by_name, DAY, STALE_SECONDS * SECOND)[1] is False
+    before, _ = at.orders.newest(by_name, DAY, 0)
+    at.made(order, now_ns=FRESH_SECONDS * SECOND)
+    assert at.orders.newest(by_name, DAY, STALE_SECONDS * SECOND) == (before, False)
     at.happen(approved(7))
-    assert at.orders.newest(by_name, DAY, FRESH_SECONDS * SECOND)[1] is True
+    assert at.orders.newest(by_name, DAY, 2 * FRESH_SECONDS * SECOND)[1] is True
 
 
 def test_an_order_of_another_month_or_one_that_is_stale_is_shown_to_nobody_who_begins() -> None:
@@ -367,19 +462,6 @@ def test_what_grows_most_is_trending_and_few_votes_are_no_trend() -> None:
         at.votes.by_day[ref(number), recent.start] = now
         at.votes.by_day[ref(number), before.start] = then
     assert at.walked(ListOrder(BOTS, "trending")) == [ref(5), ref(2), ref(3)]
-
-
-def test_slow_orders_may_be_older() -> None:
-    at, order = scene(3), ListOrder(BOTS, "month", MONTH)
-    at.vote(ref(1))
-    at.made(order)
-    at.vote(ref(2))
-    late = FRESH_SECONDS * SLOW * SECOND
-    assert at.orders.newest(order, DAY, late - 1)[1] is False
-    snapshot, is_due = at.orders.newest(order, DAY, late)
-    assert snapshot is not None
-    assert is_due
-    assert at.orders.newest(order, DAY, STALE_SECONDS * SLOW * SECOND) == (None, True)
 
 
 @pytest.mark.parametrize("after", ["", "x", "0", "é", "lQ", "kgEC", "=" * 5, "A" * 10_000])

@@ -23,7 +23,7 @@ from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
 from snapshot.files import PREFIX as SNAPSHOT
 from storage.disk import OS_DISK, Disk
-from storage.folder import UNFINISHED
+from storage.folder import SEARCH_INDEX, UNFINISHED
 
 T = TypeVar("T")
 
@@ -50,6 +50,13 @@ class Point(StrEnum):
     SNAPSHOT_RENAME = "snapshot_rename"
     SNAPSHOT_DISCARD = "snapshot_discard"
     SNAPSHOT_DELETE = "snapshot_delete"
+    INDEX_CREATE = "index_create"
+    INDEX_WRITE = "index_write"
+    INDEX_SYNC = "index_sync"
+    INDEX_RENAME = "index_rename"
+    INDEX_DISCARD = "index_discard"
+    INDEX_OPEN = "index_open"
+    INDEX_DELETE = "index_delete"
     TORN_CREATE = "torn_create"
     TORN_WRITE = "torn_write"
     TORN_SYNC = "torn_sync"
@@ -264,6 +271,8 @@ def _on(path: Path, call: str) -> Point:
         return Point(f"torn_{call}")
     if path.name.startswith(SNAPSHOT):
         return Point(f"snapshot_{call}")
+    if path.name.startswith(SEARCH_INDEX):
+        return Point(f"index_{call}")
     return Point(f"segment_{'header_' if call in {'write', 'sync'} else ''}{call}")
 
 

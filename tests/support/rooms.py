@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "votes": {"core", "search"},
     "people": {"core", "search"},
-    "search": {"core"},
+    "search": {"core", "storage"},
     "listings": {"core", "search"},
     "outbound": {"core"},
     "guild_counts": {"chatplatform", "core", "outbound"},

@@ -7,7 +7,7 @@ import pytest
 from core.clock import month_of
 from core.events import VoteCast
 from pages.public.rankings import MONTHS_KEPT, month_name, month_named
-from search.list_orders import FRESH_SECONDS, SLOW
+from search.list_orders import STALE_SECONDS
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import BEN
@@ -40,7 +40,7 @@ def test_the_ranking_of_this_month_has_those_with_votes_and_leads_to_the_month_b
     gateway: PeopleGateway, stranger: Person
 ) -> None:
     gateway.cast(BEN, f"/manage/bots/{BOTS[3]}")
-    gateway.clock.advance(FRESH_SECONDS * SLOW)
+    gateway.clock.advance(STALE_SECONDS)
     month = this_month(gateway)
     answer = stranger.get("/bots/ranking")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/bots/ranking/{month_name(month)}")
@@ -61,7 +61,7 @@ def test_the_ranking_of_a_past_month_counts_the_votes_of_that_month(
 ) -> None:
     gateway.clock.advance(40 * 86_400)
     gateway.cast(BEN, f"/manage/bots/{BOTS[4]}")
-    gateway.clock.advance(FRESH_SECONDS * SLOW)
+    gateway.clock.advance(STALE_SECONDS)
     month = this_month(gateway)
 
     def ranked(month: int) -> list[tuple[int, int, str]]:
@@ -95,7 +95,7 @@ def test_what_grows_is_trending_and_ten_votes_are_no_trend(gateway: PeopleGatewa
         for number in range(1, count + 1)
     ]
     gateway.on_loop(partial(gateway.gateway.ledger.commit, votes))
-    gateway.clock.advance(FRESH_SECONDS * SLOW * 10)
+    gateway.clock.advance(STALE_SECONDS)
     trending = stranger.get("/index.json").json()["trending_bots"]
     assert [each["id"] for each in trending] == [BOTS[1]]
     assert "Trending bots" in words(stranger.page("/"))
