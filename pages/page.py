@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from actions.action import Access, Action, Call
@@ -108,7 +109,7 @@ class PageCall(Struct, frozen=True):
     listing: Listing | None = None
     rights: frozenset[Right] = frozenset()
     refused: RefusedPost = NOT_REFUSED
-    shown: set[str] = field(default_factory=set, compare=False)
+    shown: set[str] = msgspec.field(default_factory=set)
 
     @property
     def row(self) -> Listing:

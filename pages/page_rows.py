@@ -7,7 +7,6 @@ return, and has checked before that the visitor is one of the row's.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from actions.action import Access, Call, form_of
@@ -125,7 +124,7 @@ class _Served:
             raise Refusal(shown.missing)
         if shown.cached is not None:
             reply = tagged(visit.request, encode_json(shown.value), shown.cached)
-            return msgspec.structs.replace(reply, shows=frozenset(call.shown))
+            return replace(reply, shows=frozenset(call.shown))
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
@@ -221,7 +220,7 @@ class _Served:
         if isinstance(answer, Shown):
             return await self._drawn(call, answer)
         if isinstance(answer, Reply):
-            return msgspec.structs.replace(answer, shows=frozenset(call.shown))
+            return replace(answer, shows=frozenset(call.shown))
         return answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> HtmlPage:
