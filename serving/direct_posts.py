@@ -168,10 +168,11 @@ class _Post(HTTPMessageDelegate):
         )
 
     def _send(self, reply: Reply) -> None:
-        """Send the reply. Count and log it."""
+        """Count the reply, log it, and send it. Sent last: the next request of the connection may follow."""
         policy, number = self._policy, self._number
-        self._exchange.answer(reply.status, rendered(reply, number, self._posts.more))
+        rest = rendered(reply, number, self._posts.more)
         taken_ns = policy.clock.monotonic_ns() - self._began_ns
         self._route.counts.add(reply.status, taken_ns)
         if policy.answered is not None:
             policy.answered(reply.status, METHOD, self._path, self._address, taken_ns, number)
+        self._exchange.answer(reply.status, rest)
