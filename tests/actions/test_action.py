@@ -1,11 +1,11 @@
 """actions/action.py: a row is one operation for each kind with its part; a call commits before it answers."""
 
 import asyncio
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from actions.action import Access, Action, Call, Command, operations
 from actions.keys import KEY_ACTIONS
