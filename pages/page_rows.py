@@ -106,6 +106,7 @@ class _Served:
 
     def __init__(self, page: AnyPage, kind: Kind | None, site: SiteTools) -> None:
         self._page = page
+        self._posts = {post.button: post for post in page.posts}
         self._kind: Kind | None = kind
         self._site = site
 
@@ -193,8 +194,7 @@ class _Served:
 
     def _chosen(self, form: FormPost) -> Post[Any] | None:
         """Return the post whose button sent the form, or else the one without a button."""
-        posts = {post.button: post for post in self._page.posts}
-        return posts.get(form.text("act"), posts.get(""))
+        return self._posts.get(form.text("act"), self._posts.get(""))
 
     def _refused(
         self, error: Refusal | Unavailable | TooManyRequests, post: Post[Any], typed: Mapping[str, Any]

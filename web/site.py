@@ -112,7 +112,7 @@ class Site(Generic[V]):
 
         async def serve(request: Request) -> Reply:
             reply = await answer(request)
-            return replace(reply, headers={**reply.headers, **own})
+            return replace(reply, headers={**reply.headers, **own}) if own else reply
 
         async def answer(request: Request) -> Reply:
             visitor = self.visitor(request)
