@@ -65,7 +65,7 @@ class Twins(NamedTuple):
     handled: list[str]
     """The paths that handlers of Tornado have answered."""
     server: WireServer
-    """That of the direct gateway."""
+    """The server of the direct gateway."""
 
     @property
     def gateways(self) -> tuple[PeopleGateway, PeopleGateway]:
