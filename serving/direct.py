@@ -1,4 +1,4 @@
-"""Responses without Tornado: vote checks, and refusals of malformed requests.
+"""Responses without Tornado: vote checks, and refusals of malformed requests. Posts are in `direct_posts.py`.
 
 Invariant: the bytes equal those of a Tornado handler. No two requests have the same id.
 

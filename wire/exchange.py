@@ -1,6 +1,8 @@
 """One request and its answer, as Tornado's applications know them. Invariant: the application sees exactly
 the same as on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
 
+The route of posts (`PostRoute`) is asked before the application. What it takes, it answers in one piece.
+
 Tornado's server ends a connection when the client sends no more. Here such a client still gets its answer,
 unless that is a stream of events, which never ends: then the client counts as gone.
 
