@@ -135,13 +135,10 @@ class Supervising:
         for worker in self._workers:
             worker.now.set()
             self._end(worker, signal.SIGTERM)
-        try:
-            async with asyncio.timeout(self._plan.stop_seconds):
-                await asyncio.gather(*keeping)
-        except TimeoutError:
-            for worker in self._workers:
-                self._end(worker, signal.SIGKILL)
-            await asyncio.gather(*keeping, return_exceptions=True)
+        await asyncio.wait(keeping, timeout=self._plan.stop_seconds)
+        for worker in self._workers:
+            self._end(worker, signal.SIGKILL)  # of those that are left
+        await asyncio.gather(*keeping)
         watching.cancel()
 
     def replace_all(self) -> None:
@@ -336,12 +333,12 @@ class Supervising:
 
     async def _replaced(self, worker: _Worker) -> bool:
         """Replace a worker, and wait until it is ready. Return false if it does not start."""
-        starts, failures = worker.starts, worker.failures
-        if worker.process is not None:
+        starts, failures, process = worker.starts, worker.failures, worker.process
+        if process is not None:
             worker.is_replaced = True
             self._end(worker, signal.SIGTERM)
             killing = asyncio.get_running_loop().call_later(
-                self._plan.stop_seconds, self._end, worker, signal.SIGKILL
+                self._plan.stop_seconds, self._kill, worker, process
             )
         else:
             killing = None
@@ -364,6 +361,11 @@ class Supervising:
             )
             return False
         return not self._stop.is_set()
+
+    def _kill(self, worker: _Worker, process: Process) -> None:
+        """Kill the process of a worker, unless the next one has begun: that one may be slow to be ready."""
+        if worker.process is process:
+            self._end(worker, signal.SIGKILL)
 
     def _spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
