@@ -18,26 +18,31 @@ import json, os, pathlib, signal, socket, sys, time
 def say(text):
     channel.send(text.encode())
 
+inherited = json.loads(os.environ["WORKER_INHERITS"])
+worker = str(inherited["worker"])
 starts = pathlib.Path(sys.argv[1])
-starts.write_text(starts.read_text() + "x")
-is_first = starts.read_text() == "x"
-channel = socket.socket(fileno=json.loads(os.environ["WORKER_INHERITS"])["channel"])
+is_first = worker not in starts.read_text()
+with starts.open("a") as file:
+    file.write(worker)
+channel = socket.socket(fileno=inherited["channel"])
 channel.setblocking(True)
 """
 
 
-def supervised(folder: Path, program: str, story: Callable[[Supervising], Awaitable[None]]) -> None:
-    """Keep one worker with a program while a story goes on."""
+def supervised(
+    folder: Path, program: str, story: Callable[[Supervising], Awaitable[None]], workers: int = 1
+) -> str:
+    """Keep workers with a program during a story. Return their numbers in the order of their starts."""
     starts = folder / "starts"
     starts.write_text("")
 
     async def keep() -> None:
         stop, memory = asyncio.Event(), os.open(os.devnull, os.O_RDONLY)
         plan = Plan(
-            workers=1,
+            workers=workers,
             command=[sys.executable, "-c", BEGIN + program, str(starts)],
             environment=os.environ,
-            inherited=lambda worker, channel: Inherited(worker, 1, channel, memory, ()),
+            inherited=lambda worker, channel: Inherited(worker, workers, channel, memory, ()),
             needs_first=lambda _: False,
             prepare=lambda _: None,
             gone=lambda _: None,
@@ -57,6 +62,7 @@ def supervised(folder: Path, program: str, story: Callable[[Supervising], Awaita
             os.close(memory)
 
     run(keep())
+    return starts.read_text()
 
 
 def _is_there(pid: int) -> bool:
@@ -91,3 +97,15 @@ def test_a_worker_that_does_not_stop_in_time_is_killed_and_replaced(tmp_path: Pa
         assert (worker.state, worker.starts, worker.failures) == ("ready", 2, 0)
 
     supervised(tmp_path, deaf, replaced)
+
+
+def test_the_workers_that_serve_are_replaced_last(tmp_path: Path) -> None:
+    weak = "say('STATUS=ready'); time.sleep(0.2 if is_first and worker == '2' else 3_600)"
+
+    async def replaced(supervising: Supervising) -> None:
+        await until(lambda: supervising.report.workers[1].state == "waiting")
+        supervising.replace_all()
+        await until(lambda: not supervising.report.is_rolling)
+        assert [worker.state for worker in supervising.report.workers] == ["ready", "ready"]
+
+    assert supervised(tmp_path, weak, replaced, workers=2)[2:] == "21"
