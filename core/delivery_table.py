@@ -6,7 +6,7 @@ which they came. Of finished deliveries, the table keeps the last few of each li
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from msgspec.structs import replace
@@ -55,6 +55,12 @@ class DeliveriesView:
         yield from self._finished.get(ref, ())
         yield from self._remote.get(ref, {}).values()
         yield from self.pending_of(ref).values()
+
+    def with_user(self, refs: Iterable[str], user: str) -> list[str]:
+        """Return those of some refs that have a delivery for a vote of the user."""
+        kept = (self._finished, self._remote, self._pending_of)
+        some = (ref for ref in refs if any(ref in each for each in kept))
+        return [ref for ref in some if any(row.user == user for row in self.of(ref))]
 
     def newest_first(self, ref: str) -> list[Delivery]:
         """Return the same in the order of their votes, the newest first."""

@@ -2,9 +2,9 @@
 
 A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
 unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
-so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a suspended
-endpoint, an unfinished message, a flagged vote or an open report, so that all of these are found among the
-unpacked rows.
+so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a failing or
+suspended endpoint, an unfinished message, a flagged vote or an open report, so that all of these are found
+among the unpacked rows.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -74,7 +74,7 @@ class ListingsView(Mapping[str, Listing]):
         return self._reviews.count(self._refs, lambda ref: _brief_standing(self.brief(ref)))
 
     def unpacked(self) -> Iterable[Listing]:
-        """Return the rows that are unpacked; all with a suspended endpoint are among them."""
+        """Return the rows that are unpacked; all with a failing or suspended endpoint are among them."""
         return self._rows.values()
 
     def for_each(self, read: Reader) -> None:
@@ -98,12 +98,19 @@ class ListingsView(Mapping[str, Listing]):
         content = self._packed.get(ref)
         return brief_of(self._rows[ref], kind_of(ref)) if content is None else PackedRow(ref, content).brief
 
-    def has_acted(self, ref: str, actor: Actor) -> bool:
-        """Return true if the listing is there and its row names the actor; a packed row stays packed."""
-        content = self._packed.get(ref)
-        if content is not None and actor.encode() not in content:
-            return False  # a search through all packed rows makes an object of hardly any
-        return ref in self and actor in actors_of(self.peek(ref))
+    def naming(self, refs: Iterable[str], actor: Actor) -> list[str]:
+        """Return those of some refs whose rows name the actor; packed rows stay packed."""
+        name, content_of, rows = actor.encode(), self._packed.get, self._rows
+        found = []
+        for ref in refs:
+            content = content_of(ref)
+            if content is not None:
+                # A search through all packed rows makes an object of hardly any.
+                if name in content and actor in actors_of(unpack(content)):
+                    found.append(ref)
+            elif ref in rows and actor in actors_of(rows[ref]):
+                found.append(ref)
+        return found
 
     def __getitem__(self, ref: str) -> Listing:
         return self._rows[ref]

@@ -96,6 +96,22 @@ class VotesView:
         packed = leaf[half + at]
         return packed & MAX_COUNT, packed >> MS_SHIFT
 
+    def voted(self, refs: Iterable[str], user: int) -> list[str]:
+        """Return those of some refs for which the user has voted. A walk through all listings asks for many
+        at once, because a call for each takes longer than the look."""
+        found, leaf_of = [], self._listings.get
+        for ref in refs:
+            leaf = leaf_of(ref)
+            if leaf is None:
+                continue
+            if type(leaf) is _Leaves:
+                leaf = leaf.leaves[leaf.index_of(user)]
+            half = len(leaf) >> 1
+            at = bisect_left(leaf, user, 0, half)
+            if at < half and leaf[at] == user:
+                found.append(ref)
+        return found
+
     def parts(self, ref: str, user: int) -> Mapping[int, int]:
         """Return the user's cumulative count by the number of the node where it was cast."""
         several = self._parts.get(ref, {}).get(user)

@@ -11,7 +11,7 @@ from actions.views import Count, KindName, ListingId, ListingName, Success, View
 from actions.webhooks import SuspensionView, suspension_view
 from core.rows import Listing, Webhook
 from core.state import State
-from handlers.slices import first_of, in_slices
+from handlers.slices import first_of
 from kinds.registry import kind_of
 from operators.gateway_parts import GatewayParts
 
@@ -81,7 +81,6 @@ class WebhooksInside(Success):
 
 async def all_webhooks(parts: GatewayParts) -> WebhooksInside:
     deliveries, failing = parts.state.deliveries, parts.failing
-    await in_slices(failing.survey())
     pending = list(deliveries.refs_pending)
     loaded = await first_of(
         pending, lambda ref: ref, lambda ref: -deliveries.waiting(ref), most=SHOWN, at_once=SLICE

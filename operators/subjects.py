@@ -42,7 +42,7 @@ from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
 from search.finding import Hit, ListingSearch
-from votes.queries import RecentVotes, Voted, vote_status
+from votes.queries import SLICE_LISTINGS, RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:
     from web.markdown import Markdown
@@ -250,22 +250,23 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
     if not is_snowflake(user):
         raise Invalid({"id": Fault("no_snowflake")})
     state, ownership, now_ms = parts.state, parts.tools.ownership, parts.tools.clock.now_ms()
-    votes = list[VoteOfUser]()
+    voted = list[str]()
 
     def slices() -> Iterator[None]:
-        for refs in ref_slices(state.listings.refs):
-            found = (_vote_of(parts, ref, user, now_ms) for ref in refs)
-            votes.extend(vote for vote in found if vote is not None)
+        for refs in ref_slices(state.listings.refs, most=SLICE_LISTINGS):
+            voted.extend(state.votes.voted(refs, int(user)))
             yield
 
     await in_slices(ownership.survey())
     await in_slices(slices())
     owned = ownership.refs_of(user)
+    votes = [ref for ref in voted if ref in state.listings]
+    shown = [_vote_of(parts, ref, user, now_ms) for ref in votes[:SHOWN]]
     return UserInside(
         **asdict(user_view(parts.tools, user, now_ms)),
         listings=tuple(hit_view(Hit(ref, state.listings.brief(ref))) for ref in owned[:SHOWN]),
         listings_count=len(owned),
-        votes=tuple(votes[:SHOWN]),
+        votes=tuple(vote for vote in shown if vote is not None),
         votes_count=len(votes),
     )
 

@@ -5,7 +5,6 @@ that nobody waits for take a small part of the time.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 
 from core.clock import Clock, day_of, month_of_day
@@ -13,7 +12,7 @@ from search.list_orders import FRESH_SECONDS, ListOrder, ListOrders, OrderingSna
 from search.paging import ListPage
 
 REST = 10
-"""The rest after an order is made, in times of its making. A reader who waits ends the rest."""
+"""The rest after an order is made, in times of its making. Readers who wait, and drains, wait for no rest."""
 
 
 class ListKeeper:
@@ -32,7 +31,8 @@ class ListKeeper:
         self._wanted: dict[ListOrder, asyncio.Future[None]] = {}
         self._awaited: dict[ListOrder, None] = {}
         """The wanted orders that a reader waits for."""
-        self._some, self._waits = asyncio.Event(), asyncio.Event()
+        self._some = asyncio.Event()
+        self._rest_until_ns = 0
 
     async def page(self, order: ListOrder, after: str | None, limit: int) -> tuple[ListPage[str], int]:
         """Return a page of refs, and the total of its list. Raises Invalid for a cursor that is none."""
@@ -62,8 +62,8 @@ class ListKeeper:
         """Make the orders that are wanted, one after the other, and keep all of them fresh. It may run again
         after a failure."""
         while True:
-            while self._wanted:
-                await self._rest(await self._make(next(iter(self._awaited or self._wanted))))
+            while (order := self._next()) is not None:
+                await self._make(order)
             self._some.clear()
             try:
                 async with asyncio.timeout(FRESH_SECONDS):
@@ -71,28 +71,32 @@ class ListKeeper:
             except TimeoutError:
                 await self._in_slices(self._orders.drain(self._clock.monotonic_ns()))
 
-    async def _make(self, order: ListOrder) -> float:
-        """Make an order, and return the seconds that it took. A failure also reaches all readers who wait."""
-        day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
+    def _next(self) -> ListOrder | None:
+        """Return the order to make or to drain next; None if there is none, or during a rest."""
+        if self._awaited:
+            return next(iter(self._awaited))
+        is_resting, day = self._clock.monotonic_ns() < self._rest_until_ns, day_of(self._clock.now_ms())
+        return next(
+            (each for each in self._wanted if not (is_resting and self._orders.is_to_make(each, day))), None
+        )
+
+    async def _make(self, order: ListOrder) -> None:
+        """Make or drain an order. A failure also reaches all readers who wait."""
+        day, begin_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        is_to_make = self._orders.is_to_make(order, day)
         try:
-            await self._in_slices(self._orders.renew(order, day, now_ns))
+            await self._in_slices(self._orders.renew(order, day, begin_ns))
         except Exception as error:
             self._awaited.pop(order, None)
             failed = self._wanted.pop(order)
             failed.set_exception(error)
             failed.exception()  # nobody may be waiting
             raise
+        if is_to_make:
+            end_ns = self._clock.monotonic_ns()
+            self._rest_until_ns = end_ns + REST * (end_ns - begin_ns)
         self._awaited.pop(order, None)
         self._wanted.pop(order).set_result(None)
-        return (self._clock.monotonic_ns() - now_ns) / 1_000_000_000
-
-    async def _rest(self, seconds: float) -> None:
-        self._waits.clear()
-        if self._awaited:
-            return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds * REST):
-                await self._waits.wait()
 
     async def _snapshot(self, order: ListOrder) -> OrderingSnapshot:
         while True:
@@ -103,7 +107,7 @@ class ListKeeper:
                 return snapshot
             if made is not None:
                 self._awaited[order] = None
-                self._waits.set()
+                self._some.set()
                 await asyncio.shield(made)
 
     def _want(self, order: ListOrder) -> asyncio.Future[None]:

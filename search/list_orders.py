@@ -358,10 +358,12 @@ class ListOrders:
     def renew(self, order: ListOrder, day: int, now_ns: int) -> Iterator[None]:
         """Bring an order up to date, in slices: make it, or take the notes of all orders."""
         self._read(order, now_ns)
+        return self.build(order, day, now_ns) if self.is_to_make(order, day) else self.drain(now_ns)
+
+    def is_to_make(self, order: ListOrder, day: int) -> bool:
+        """Return true if a drain is not enough to bring the order up to date."""
         living = self._living.get(order)
-        if living is None or living.is_over(day) or living.is_frozen:
-            return self.build(order, day, now_ns)
-        return self.drain(now_ns)
+        return living is None or living.is_over(day) or living.is_frozen
 
     def build(self, order: ListOrder, day: int, now_ns: int) -> Iterator[None]:
         """Make an order, in slices. It is there once the iterator has ended."""

@@ -65,7 +65,7 @@ from search.search_words import (
     edits_allowed,
     indexed,
     indexed_name,
-    is_near,
+    near_words,
     separated,
 )
 
@@ -301,6 +301,8 @@ class Search:
         self._most = most
         self._known: set[str] = set()
         self._asked: set[str] = set()
+        self._near: dict[str, Sequence[str]] = {}
+        """The near words of words of the query."""
         self.sorts: list[list[str]] = []
 
     def matches(self) -> Matches:
@@ -344,7 +346,7 @@ class Search:
 
     def _meant(self, term: Term) -> Term:
         """Return the near words of a term that listings have, the nearest first; else the term."""
-        near = (Term((word,), begins=False) for word in self._entries.near_words(written(term)))
+        near = (Term((word,), begins=False) for word in self._near_words(term))
         known = [written(each) for each in near if self._is_known(each)]
         return Term((known[0],), begins=False, others=(*known[1:],)) if known else term
 
@@ -352,7 +354,13 @@ class Search:
         return bool(self._entries.counted(self._query.matching(term), 1))
 
     def _with_near_words(self, term: Term) -> Term:
-        return term._replace(others=(*self._entries.near_words(written(term)),))
+        return term._replace(others=(*self._near_words(term),))
+
+    def _near_words(self, term: Term) -> Sequence[str]:
+        word = written(term)
+        if word not in self._near:
+            self._near[word] = self._entries.near_words(word)
+        return self._near[word]
 
 
 class _Entries:
@@ -449,9 +457,9 @@ class _Entries:
         found.update(dict.fromkeys(self.names.categories, COUNTED))
         own = (name for name in self.names.own if len(word) > len(name) + 2)
         cut = [part for name in own for part in (word.removesuffix(name),) if part != word and part in found]
-        near = list[str]()
-        for allowed in range(1, edits + 1):  # two edits only where one leads nowhere
-            near = near or [each for each in found if each != word and is_near(word, each, allowed)]
+        edits_of = near_words(word, sorted(found.keys() - {word}), edits)
+        fewest = min(edits_of.values(), default=0)  # two edits only where one leads nowhere
+        near = [each for each in found if edits_of.get(each) == fewest]
         near.sort(key=found.__getitem__, reverse=True)
         return (*dict.fromkeys((*cut, *near)),)[:NEAREST]
 

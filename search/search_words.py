@@ -12,7 +12,9 @@ plainest tokenizer, `ascii`: it only splits ASCII, and takes every other charact
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 TERMS = 4
@@ -52,6 +54,7 @@ _ASCII_WORD = re.compile("[a-z0-9]+")
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
 
+_AFTER_ALL = chr(0x10FFFF)
 MOST_LOOKED_UP = 50_000
 """The characters that are kept as they stand among words: 8 MB. Anybody may search for all of Unicode."""
 
@@ -160,25 +163,53 @@ def edits_allowed(word: str) -> int:
     return 2 if len(word) >= TWO_EDITS_FROM else 1
 
 
-def is_near(one: str, other: str, edits: int) -> bool:
-    """Return true if so many edits make one word of the other. An edit adds, removes or replaces a letter, or
-    swaps two neighbours (optimal string alignment)."""
-    if not edits:
-        return one == other
-    if abs(len(one) - len(other)) > edits:
-        return False
-    at, least = 0, min(len(one), len(other))
-    while at < least and one[at] == other[at]:
-        at += 1
-    if at == least:
-        return True
-    one, other = one[at:], other[at:]
-    return (
-        is_near(one[1:], other[1:], edits - 1)
-        or is_near(one[1:], other, edits - 1)
-        or is_near(one, other[1:], edits - 1)
-        or (len(one) > 1 and one[:2] == other[1::-1] and is_near(one[2:], other[2:], edits - 1))
-    )
+def near_words(word: str, others: Sequence[str], edits: int) -> Mapping[str, int]:
+    """Return the other words that at most so many edits make of a word, each with the number of its edits. An
+    edit adds, removes or replaces a letter, or swaps two neighbours (optimal string alignment).
+
+    The distance of two words is the end of a table with a row for each letter of the other word. Words with
+    the same beginning share its rows, and no word can be near behind two rows that are all too far.
+
+    Args:
+        others: sorted words.
+    """
+    found, at, before, far = dict[str, int](), 0, "", edits + 1
+    rows = [[*range(len(word) + 1)]]
+    while at < len(others):
+        other = others[at]
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, other, strict=False)))
+        del rows[1 + shared :]
+        before = other
+        while len(rows) <= len(other):
+            rows.append(_next_row(word, other, rows, far))
+            if min(rows[-1]) > edits and min(rows[-2]) >= edits:
+                at = bisect_left(others, other[: len(rows) - 1] + _AFTER_ALL, at)
+                break
+        else:
+            if rows[-1][-1] <= edits:
+                found[other] = rows[-1][-1]
+            at += 1
+    return found
+
+
+def _next_row(word: str, other: str, rows: Sequence[Sequence[int]], far: int) -> list[int]:
+    """Return the distances of the first letters of a word from those of the other one, up to `far`."""
+    length, last = len(rows), rows[-1]
+    letter, letter_before = other[length - 1], other[length - 2] if length > 1 else ""
+    begin, end = max(length - far + 1, 0), min(length + far - 1, len(word))
+    row = [far] * (len(word) + 1)
+    if not begin:
+        row[0] = length
+    for at in range(max(begin, 1), end + 1):
+        least = min(last[at], row[at - 1]) + 1
+        if word[at - 1] == letter:
+            least = min(least, last[at - 1])
+        else:
+            least = min(least, last[at - 1] + 1)
+            if at > 1 and word[at - 2] == letter and word[at - 1] == letter_before:
+                least = min(least, rows[-2][at - 2] + 1)
+        row[at] = least
+    return row
 
 
 def _counts(word: str, dropped: Collection[str]) -> bool:

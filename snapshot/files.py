@@ -209,9 +209,10 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 
 def _is_for_at_once(row: Listing) -> bool:
     """Return True if somebody asks for the row without its ref: see `core/listing_table.py`."""
-    is_suspended = row.webhook is not None and row.webhook.suspension is not None
+    webhook = row.webhook
+    is_failing = webhook is not None and (webhook.failed > 0 or webhook.suspension is not None)
     is_untold = row.message is not None and row.message.next_attempt_ms is not None
-    return is_suspended or is_untold or bool(row.flags or row.open_reports)
+    return is_failing or is_untold or bool(row.flags or row.open_reports)
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
@@ -475,7 +476,7 @@ DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
 COOLDOWNS_PER_CHUNK = 4_096
 COUNTS_PER_CHUNK = 256
-VOTES_PER_CHUNK = 1_024
+VOTES_PER_CHUNK = 256
 LISTINGS_PER_CHUNK = 256
 
 

@@ -87,17 +87,17 @@ def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
     # In this order: a ref without a listing may become one meanwhile.
     for known in (state.listings.unlisted, state.listings.refs, state.users.refs):
         for refs in ref_slices(known, most=SLICE_LISTINGS):
-            yield [ref for ref in refs if _knows(state, ref, user)]
+            yield _knowing(state, refs, user)
 
 
-def _knows(state: State, ref: str, user: str) -> bool:
-    if ref.startswith(USERS):
-        return ref == user_ref(user) or has_acted(state.users[ref], user_actor(user))
-    return (
-        state.votes.get(ref, int(user)) is not None
-        or state.listings.has_acted(ref, user_actor(user))
-        or any(delivery.user == user for delivery in state.deliveries.of(ref))
-    )
+def _knowing(state: State, refs: Sequence[str], user: str) -> list[str]:
+    if refs[0].startswith(USERS):
+        own, actor = user_ref(user), user_actor(user)
+        return [ref for ref in refs if ref == own or has_acted(state.users[ref], actor)]
+    found = state.votes.voted(refs, int(user))
+    found += state.listings.naming(refs, user_actor(user))
+    found += state.deliveries.with_user(refs, user)
+    return sorted({*found})
 
 
 class Search:

@@ -37,7 +37,7 @@ class VotedSearch:
         # In this order: a ref without a listing may become one meanwhile.
         for known in (self._state.listings.unlisted, self._state.listings.refs):
             for refs in ref_slices(known, most=SLICE_LISTINGS):
-                self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
+                self.refs.update(votes.voted(refs, user))
                 yield
 
     def add_from(self, events: Sequence[Event]) -> None:

@@ -1,14 +1,14 @@
 """The endpoints whose last events failed. Invariant: they are known without a walk through all listings.
 
-A packed listing has never a suspended endpoint, but it may have one whose last events failed. So the first
-look walks through all listings once, in slices; after that the log tells what changes.
+A packed listing has never such an endpoint (`core/listing_table.py`), so a look at the unpacked ones is
+enough at a start. After that the log tells what changes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.events import FREQUENT, EndpointHealthSet, Event, ListingMerged, ListingRemoved, SlotsSet
-from core.listing_table import survey
+from core.rows import Listing
 from core.state import State
 
 _CHANGING = (EndpointHealthSet, SlotsSet, ListingRemoved, ListingMerged)
@@ -26,30 +26,24 @@ class FailingEndpoints:
     def __init__(self, state: State) -> None:
         self._state = state
         self._found: dict[str, Standing] = {}
-        self._surveyed = False
+        for row in state.listings.unpacked():
+            self._note(row.ref, row)
 
     def __len__(self) -> int:
         return len(self._found)
 
     def found(self) -> list[tuple[Standing, str]]:
-        """Return each such endpoint with its listing's ref. They are complete once a survey has ended."""
+        """Return each such endpoint with its listing's ref."""
         return [(standing, ref) for ref, standing in self._found.items()]
-
-    def survey(self) -> Iterator[None]:
-        """Look at all listings, in slices, unless that was done before."""
-        if not self._surveyed:
-            yield from survey(self._state.listings.refs, self._look)
-            self._surveyed = True
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
             if type(event) not in _DAILY and isinstance(event, _CHANGING):
-                self._look(event.ref)
+                self._note(event.ref, self._state.listings.get(event.ref))
 
-    def _look(self, ref: str) -> None:
-        listings = self._state.listings
-        webhook = listings.peek(ref).webhook if ref in listings else None
+    def _note(self, ref: str, row: Listing | None) -> None:
+        webhook = row.webhook if row is not None else None
         if webhook is not None and (webhook.failed or webhook.suspension is not None):
             self._found[ref] = Standing(webhook.suspension is None, -webhook.failed)
         else:

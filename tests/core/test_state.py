@@ -181,9 +181,9 @@ def test_an_erased_user_is_struck_out_of_the_listings_that_the_event_names(
     a_listing(ledger)
     ledger.commit([limits_set(BOT_REF, None, None, at_ms=LATER_MS, by=user_actor(USER))])
     ledger.commit([UserErased(USER, ())])
-    assert state.listings.has_acted(BOT_REF, user_actor(USER))
+    assert state.listings.naming([BOT_REF], user_actor(USER)) == [BOT_REF]
     ledger.commit([UserErased(USER, (BOT_REF,))])
-    assert not state.listings.has_acted(BOT_REF, user_actor(USER))
+    assert state.listings.naming([BOT_REF], user_actor(USER)) == []
     assert [act.by for act in state.listings[BOT_REF].audit_log if act.action == "limits_set"] == [ERASED]
 
 

@@ -1,9 +1,22 @@
 """search/search_words.py: the words of a text, for the index and for a query."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from search import search_words
-from search.search_words import TERMS, Term, beginning, compact, folded, indexed, indexed_name, terms
+from search.search_words import (
+    TERMS,
+    Term,
+    beginning,
+    compact,
+    folded,
+    indexed,
+    indexed_name,
+    near_words,
+    terms,
+)
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -60,3 +73,27 @@ def test_a_search_for_every_character_takes_little_memory() -> None:
     for first in range(0, 0x110000, 256):
         folded("".join(map(chr, range(first, first + 256))))
     assert len(search_words._characters) <= search_words.MOST_LOOKED_UP
+
+
+def is_near(one: str, other: str, *, edits: int) -> bool:
+    """The model: try each edit."""
+    if one == other:
+        return True
+    if not edits:
+        return bool(one and other) and one[0] == other[0] and is_near(one[1:], other[1:], edits=edits)
+    tried = [(one[1:], other), (one, other[1:]), (one[1:], other[1:])]
+    if len(one) > 1 and one[:2] == other[1::-1]:
+        tried.append((one[2:], other[2:]))
+    fewer = any(is_near(*each, edits=edits - 1) for each in tried if each != (one, other))
+    return fewer or (bool(one and other) and one[0] == other[0] and is_near(one[1:], other[1:], edits=edits))
+
+
+@examples(300)
+@given(st.text("abc", max_size=7), st.sets(st.text("abc", max_size=7), max_size=30), st.integers(1, 2))
+def test_near_words_are_those_that_so_many_edits_make(word: str, others: set[str], edits: int) -> None:
+    assert near_words(word, sorted(others), edits) == {
+        other: fewest
+        for other in others
+        if (fewest := next((most for most in range(edits + 1) if is_near(word, other, edits=most)), None))
+        is not None
+    }

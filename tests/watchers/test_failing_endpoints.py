@@ -1,21 +1,15 @@
 """watchers/failing_endpoints.py: the endpoints whose last events failed."""
 
 from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved
-from core.packing import pack
 from core.rows import Suspension, Webhook
 from core.state import State
+from snapshot import files
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 from tests.support.slots_set import webhook_removed, webhook_saved
 from watchers.failing_endpoints import FailingEndpoints
 
 URL = "https://hooks.example/votes"
-
-
-def known(failing: FailingEndpoints) -> set[str]:
-    for _ in failing.survey():
-        pass
-    return {ref for _, ref in failing.found()}
 
 
 def found_after(state: State, failing: FailingEndpoints, *events: Event) -> set[str]:
@@ -38,7 +32,7 @@ def test_it_begins_and_ends_with_what_the_log_says() -> None:
     failing = FailingEndpoints(state)
     suspended = Suspension(NOW_MS, "timeout", 1, NOW_MS)
 
-    assert known(failing) == set()
+    assert failing.found() == []
     assert found_after(state, failing, EndpointHealthSet(BOT_REF, 1, None)) == {BOT_REF}
     assert found_after(state, failing, EndpointHealthSet(OTHER_REF, 0, suspended)) == {BOT_REF, OTHER_REF}
     assert found_after(state, failing, EndpointHealthSet(BOT_REF, 0, None)) == {OTHER_REF}
@@ -57,16 +51,16 @@ def test_a_listing_that_is_gone_or_merged_is_looked_at_again() -> None:
     assert found_after(state, failing, ListingMerged(healthy)) == set()
 
 
-def test_the_first_survey_finds_what_a_start_left_packed_and_leaves_it_so() -> None:
+def test_a_start_knows_them_and_leaves_all_others_packed() -> None:
     source, state = with_webhooks(), empty_state()
     source.apply(EndpointHealthSet(OTHER_REF, 4, None))
-    refs = list(source.listings.refs)
-    state.load_packed(refs, [pack(source.listings[ref]) for ref in refs], 0, ())
+    chunk = files.packed(list(source.listings.values()))
+    state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
     state.loaded()
     failing = FailingEndpoints(state)
 
-    assert known(failing) == {OTHER_REF}
-    assert list(state.listings.unpacked()) == []
+    assert [ref for _, ref in failing.found()] == [OTHER_REF]
+    assert [row.ref for row in state.listings.unpacked()] == [OTHER_REF]
 
 
 def test_suspended_ones_sort_before_those_that_fail_most() -> None:
