@@ -27,7 +27,7 @@ AUTHORIZED = {"Authorization": f"Bearer {OPERATOR}"}
 
 
 class Snapshot(NamedTuple):
-    """What a snapshot took."""
+    """The costs of a snapshot."""
 
     bytes: int
     seconds: float
@@ -47,7 +47,7 @@ class Size(NamedTuple):
     start_cpu_seconds: float
     """The processor's time until then."""
     again_seconds: float
-    """From a second start, with what the first has left on disk, until then."""
+    """From a second start, with the files of the first one, until then."""
     again_cpu_seconds: float
     resident: int
     """The bytes of memory then."""
