@@ -399,7 +399,8 @@ async def _tagged(reply: Reply, variant: AnswerVariant) -> Reply:
         return reply
     headers = {**reply.headers}
     body = reply.body
-    if not _varies(reply) and len(body) >= LEAST_BYTES and _is_text(reply.content_type):
+    is_plain = "content-encoding" not in headers and _is_text(reply.content_type)
+    if is_plain and not _varies(reply) and len(body) >= LEAST_BYTES:
         headers["vary"] = "Accept-Encoding"
         if variant.is_packed:
             body = packed(body) if len(body) < LONG else await asyncio.to_thread(packed, body)
