@@ -1,7 +1,9 @@
 """snapshot/: a whole snapshot and the parts behind it hold the same as the state that they were taken of."""
 
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -319,6 +321,36 @@ def test_a_vote_that_was_removed_and_cast_again_has_its_new_count(tmp_path: Path
     chain.apply([VotesRemoved(BOT_REF, ("1",), "Bought votes.", NOW_MS), voted(1, count=1)])
     chain.write([])
     assert chain.recovered().votes.get(BOT_REF, 1) == (1, NOW_MS)
+
+
+class Noted(list[int]):
+    """Users as an array has them. It knows the most that were read at once."""
+
+    most = 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.most = max(self.most, len(self))
+        return super().__iter__()
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        self.most = max(self.most, len(found))
+        return found
+
+
+def test_many_votes_for_one_listing_are_copied_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "VOTES_PER_CHUNK", 4)
+    live = empty_state()
+    live.take_changes()
+    apply_events(live, [*listed(), *map(voted, range(1, 10))])
+    found = live.take_changes()
+    assert found is not None
+    noted: Any = Noted(found.votes[BOT_REF])
+    found.votes[BOT_REF] = noted
+    with files.StateCopy(live, found, b"salt") as copy:
+        leaves = [chunk.rows for chunk in copy if isinstance(chunk, files.ChangedVotesChunk)]
+    assert [sum(len(leaf) // 16 for _, leaf, _ in rows) for rows in leaves] == [4, 4, 1]
+    assert noted.most == 4
 
 
 def test_a_listing_that_went_and_came_back_has_its_new_votes_alone(tmp_path: Path) -> None:
