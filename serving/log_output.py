@@ -8,7 +8,7 @@ one, or for a pipe that nobody reads, unless it asks to.
     json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "watchers.refused_addresses",
            "request": "5f2c81d310000042", "message": "the address ..."}      (in one line)
 
-A line of one of several workers has its number: `WARNING worker 2 watchers...`, or the field `worker`.
+A line of one of several workers has its number: `WARNING watchers.concerns@2: ...`, or the field `worker`.
 A line that a request has caused has the request's id. In JSON, a line of the security log has its facts as
 fields, too, such as `user` and `address`. Text has local time, JSON has UTC (RFC 3339). JSON has a traceback
 in the field `traceback`, and text in the lines that follow. The access log
@@ -50,7 +50,7 @@ _worker = _Worker()
 def name_worker(number: int | None) -> None:
     """Let each line from now on have the number of this worker, if it is one."""
     if number is not None:
-        _worker.text, _worker.json = f"worker {number} ", f', "worker": {number}'
+        _worker.text, _worker.json = f"@{number}", f', "worker": {number}'
 
 
 class _Lines(logging.Formatter):
@@ -71,7 +71,7 @@ class TextLines(_Lines):
     def head(now_ms: int, level: str, logger: str, request: str) -> str:
         """Return the beginning of a line."""
         cause = f"[{request}]" if request else ""
-        return f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} {level} {_worker.text}{logger}{cause}: "
+        return f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} {level} {logger}{_worker.text}{cause}: "
 
     @staticmethod
     def answer(status: int, method: str, path: str, address: str, ms: float) -> str:

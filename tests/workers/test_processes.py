@@ -95,7 +95,7 @@ def test_each_worker_has_a_folder_and_a_node_of_its_own_and_the_secrets_of_the_f
             assert len({(folder / name).read_bytes() for folder in folders}) == 1
         replication = workers.done("GET", "/debug/overview.json")["replication"]
         for number in (1, 2, 3):
-            assert f"INFO worker {number} votegate: one of 3, at position " in workers.log
+            assert f"INFO votegate@{number}: one of 3, at position " in workers.log
         names = {replication["node"].partition(".")[0], *replication["nodes"]}
         assert names == {"node", "node-2", "node-3"}
 
