@@ -47,9 +47,9 @@ PROBATION = 5
 """The part of the room for answers on probation: one in so many."""
 ASKED_OFTEN = 3
 """The requests after which an answer is no longer on probation."""
-OF_A_SLOT = 1_500
+OF_A_SLOT = 3_000
 OF_A_REF = 150
-"""The bytes that a kept answer takes beside its content, and those for each listing or user in it."""
+"""The bytes that a kept answer takes beside address and content, and those for each listing or user in it."""
 LONG = 128 * 1_024
 """The size from which a thread packs an answer: it takes milliseconds."""
 MOST_REFS = 1_000
@@ -306,7 +306,7 @@ class KeptPages:
     def _store(self, address: KeptAddress, variant: AnswerVariant, reply: Reply, began_ns: int) -> bool:
         """Keep an answer, if there is room for it. Return true if it is kept."""
         shows = _indexed(reply)
-        size = 2 * OF_A_SLOT + len(reply.body) + OF_A_REF * len(shows)
+        size = OF_A_SLOT + len(address.path) + len(reply.body) + OF_A_REF * len(shows)
         if size > self._most or _varies(reply) != address.varies:
             return False
         key = address.key(variant)
