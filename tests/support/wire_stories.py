@@ -12,7 +12,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, Finish, RequestHandler, stream_request_body
 
 from tests.support.raw_http import cut
-from wire.exchange import Exchange
+from wire.exchange import JOINED_BYTES, Exchange
 from wire.parser import ConnectionLimits
 
 SLOW_SECONDS = 3.0
@@ -110,6 +110,17 @@ class _Post(HTTPMessageDelegate):
     def _answer(self) -> None:
         lines = b"X-Number: %b\r\nContent-Length: 8\r\n\r\n" % self._number
         self._exchange.answer(200, lines + b"%08x" % self._crc)
+
+
+class KeptNumber:
+    """The route of answers that are kept, short or longer than what is joined with its head."""
+
+    def answer(self, data: bytes, _: str) -> tuple[int, bytes, bytes] | None:
+        asked = re.fullmatch(rb"GET /kept(-big)?/([0-9]+) HTTP/1\.1\r\nHost: g\r\n\r\n", data)
+        if asked is None:
+            return None
+        body = b"0" * (2 * JOINED_BYTES if asked[1] else 8)
+        return 200, b"X-Number: %b\r\nContent-Length: %d\r\n\r\n" % (asked[2], len(body)), body
 
 
 def refuse(status: int, _: str, __: str, ___: bytes) -> bytes:
