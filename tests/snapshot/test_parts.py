@@ -24,6 +24,7 @@ from core.rows import Attempt
 from core.state import State
 from journal.segments import list_segments
 from snapshot import files, snapshotter
+from snapshot.inspection import contents_of, found_in, needed_keys, verify_folder
 from snapshot.recovery import BadFile, apply_events, load_chain, load_snapshot, recover
 from snapshot.snapshotter import Snapshotter
 from storage.sealing import new_key
@@ -401,3 +402,42 @@ def test_votes_of_other_nodes_that_came_before_their_listing_become_its_votes(tm
     assert list(recovered.listings.unlisted) == []
     assert dict(recovered.votes.parts(BOT_REF, 5)) == {1: 2, 2: 1}
     assert_same(recovered, chain.live)
+
+
+# -- inspection ----------------------------------------------------------------------------------------------
+
+
+def verified(folder: Path) -> list[tuple[str, bool]]:
+    """Return the kind of each snapshot and part, and whether it is good."""
+    findings = verify_folder(on(folder), empty_state, lambda _: lambda *_: None).findings
+    found = [(finding.what.partition("-")[0], finding.good) for finding in findings]
+    return [each for each in found if each[0] in {"snapshot", "changes"}]
+
+
+def test_parts_are_listed_and_verified(tmp_path: Path) -> None:
+    digest = grow(tmp_path, 3)[-1]
+    found = [each for each in found_in(tmp_path) if each.kind in {"snapshot", "part"}]
+    assert [(each.kind, each.position) for each in found] == [("snapshot", 1), ("part", 2), ("part", 3)]
+    assert {each.key_id for each in found} == {KEYS.newest.hex()}
+    assert contents_of(files.part_path(tmp_path, 3), KEYS).votes == 1
+    assert verified(tmp_path) == [("snapshot", True), ("changes", True), ("changes", True)]
+    assert verify_folder(on(tmp_path), empty_state, lambda _: lambda *_: None).digest == digest
+
+
+def test_parts_behind_a_damaged_one_are_of_no_use(tmp_path: Path) -> None:
+    grow(tmp_path, 4)
+    path = files.part_path(tmp_path, 3)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert verified(tmp_path) == [
+        ("snapshot", True),
+        ("changes", True),
+        ("changes", False),
+        ("changes", False),
+    ]
+
+
+def test_the_key_of_a_part_is_needed(tmp_path: Path) -> None:
+    grow(tmp_path, 2)
+    for path in (files.snapshot_path(tmp_path, 1), *(path for _, path in list_segments(tmp_path))):
+        path.unlink()
+    assert needed_keys(tmp_path) == {KEYS.newest}
