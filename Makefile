@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -122,6 +122,9 @@ bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/res
 SECONDS := 2
 bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## compare vote checks with peers, SECONDS=2 each (8 minutes)
 	@$(BIN)/python -m bench --seconds $(SECONDS)
+
+bench-pages: bench-tools $(VENV)/dev.stamp ## compare pages for strangers with nginx, SECONDS=2 each (3 minutes)
+	@$(BIN)/python -m bench.kept_pages --seconds $(SECONDS)
 
 bench-votes: bench-tools $(VENV)/dev.stamp $(EXPRESS) ## compare votes with Express and Redis, SECONDS=2 each (3 minutes)
 	@$(BIN)/python -m bench.votes --seconds $(SECONDS)

@@ -22,7 +22,9 @@ from ratelimit.address import share_key
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
+from serving.direct_pages import DirectPages
 from serving.direct_posts import DirectPosts
+from serving.kept_pages import KeptPages
 from serving.log_output import LogOutput
 from serving.supervisor import Supervisor
 from settings.model import (
@@ -35,7 +37,7 @@ from settings.model import (
 )
 from snapshot.inspection import needed_keys
 from storage.folder import FolderUnusable
-from wire.http_server import WireServer
+from wire.http_server import BesideRoutes, WireServer
 from wire.listening import (
     CannotListen,
     Certificates,
@@ -117,7 +119,7 @@ def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.so
 
 
 def http_server(
-    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts, kept: KeptPages
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for webhooks."""
     traffic = posts.policy.traffic
@@ -129,10 +131,14 @@ def http_server(
     tls = (lambda: certificates.context) if certificates is not None else None
     refusals = Refusals(api.public, traffic, front.answered)
     is_offered = KIND in api.managed.kinds
+    pages = DirectPages(
+        *(kept, runtime.clock, server.trusted_proxies, front.answered, server.max_headers),
+        is_https=posts.policy.is_https,
+    )
     return WireServer(
         *(application, limits, refusals, direct if is_offered else None, tls),
         counted_as=lambda peer: share_key(peer, server.trusted_proxies),
-        posts=posts,
+        beside=BesideRoutes(posts, pages),
     )
 
 

@@ -14,6 +14,7 @@ from operators.journal_tail import JournalTail
 from operators.operator_pages import ALL_ROUTES
 from operators.recent_errors import RecentErrors
 from serving.application import RunningRequests
+from serving.kept_pages import KeptPages
 from serving.timeline import Gauges, LoopLag, Timeline, resident_bytes
 from serving.traffic import Traffic
 from votes.numbers import UseTally
@@ -82,3 +83,4 @@ class Parts:
     api: Api
     sites: Sites
     measured: Instruments
+    kept: KeptPages

@@ -9,7 +9,8 @@ observer (`serving/observers.py`):
 2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `OwnerNotifier`,
    `ReminderNotifier` and `MailNotifier` come next: they send, too.
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
-4. The public endpoints forget buckets of what was removed and count what other nodes counted.
+4. `KeptPages` drops answers that are wrong now. The public endpoints forget buckets of what was removed and
+   count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `Identity` are beside it, because a copy or a new epoch concerns the same records.
 6. `Ownership` remembers who owns listings, `BlobNames` which files they name, and `UniqueValues` which
@@ -49,6 +50,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         *(each.on_record for each in delivery.direct_messages),
         *([delivery.mails.on_record] if delivery.mails else []),
         parts.searches.on_record,
+        parts.kept.on_record,
         api.public.on_record,
         *([fleet.forgetting.on_record, fleet.outgoing.on_record, fleet.identity.on_record] if fleet else []),
         observing("failing_endpoints", measured.failing.on_record),

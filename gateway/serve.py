@@ -41,6 +41,7 @@ from operators.operator_pages import OPERATOR_ROUTES
 from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.direct_posts import DirectPosts
+from serving.kept_pages import KeptPages
 from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
 from serving.observers import Observers
@@ -210,7 +211,8 @@ async def _built(
     delivery = delivering(runtime, store, fleet, egress, ownership)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches, ownership))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
-    parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured)
+    kept = KeptPages(runtime.settings.server.kept_bytes, runtime.clock, measured.traffic)
+    parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured, kept)
     subscribe(parts)
     return parts
 
@@ -245,7 +247,8 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
         *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
     ]
     files = [public_files(parts.store.blobs)] if parts.sites.people is None else []
-    resources = fleet.refusing([*bound_routes, *files, *parts.sites.resources(inside)])
+    resources = parts.kept.keeping([*bound_routes, *files, *parts.sites.resources(inside)])
+    resources = fleet.refusing(resources)
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
@@ -257,7 +260,7 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
         is_https=(settings.web.public_url or "").startswith("https:"),
     )
     posts = DirectPosts(_of_votes(resources, kinds, has_pages=parts.sites.people is not None), edge)
-    http = http_server(runtime, front, make_application(resources, edge), api, posts)
+    http = http_server(runtime, front, make_application(resources, edge), api, posts, parts.kept)
     fleet.switch_direct_route(http)
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
     return servers, [each.path for each in resources]

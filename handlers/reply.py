@@ -37,7 +37,8 @@ class Reply(Struct, frozen=True):
     `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and the headers
     of `limits`, are added to the headers of every answer. Each of `cookies` is the value of a `Set-Cookie`. A
     page that shows the same reads `view`, the value whose JSON is the body, or `why`, the reason of a
-    refusal. (The exception itself would keep its traceback alive, in a cycle.)
+    refusal. (The exception itself would keep its traceback alive, in a cycle.) `shows` has the refs of the
+    listings and users that the body shows, so that a kept answer is dropped when one of them changes.
     """
 
     status: int
@@ -49,6 +50,7 @@ class Reply(Struct, frozen=True):
     cookies: tuple[str, ...] = ()
     view: Struct | None = None
     why: Fault | None = None
+    shows: Collection[str] = ()
 
 
 class ErrorBody(View):

@@ -6,14 +6,15 @@ read the same values without a gateway. The routes themselves are in `routes.py`
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
 from actions.action import RefusedFor
 from actions.tools import Tools
+from handlers.gzip_body import takes_gzip
 from handlers.late import Late
 from handlers.operator import Operator
 from handlers.public import PublicApi
@@ -141,6 +142,32 @@ def usual_size(_: Mapping[str, str]) -> None:
     """The size of the largest body is that of the settings."""
 
 
+class AnswerVariant(NamedTuple):
+    """The choices of a request among the answers at one address: whether it takes gzip, and all others."""
+
+    is_packed: bool
+    others: Hashable = None
+
+
+def by_packing(headers: Mapping[str, str]) -> AnswerVariant:
+    """Return the variant of an answer that is the same for everybody."""
+    return AnswerVariant(takes_gzip(headers))
+
+
+@dataclass(frozen=True)
+class AnswerKeeping:
+    """The declaration that answers to a GET may be kept: those that every cache may keep.
+
+    Args:
+        parameters: the names that the query may have. An answer to another query is not kept.
+        variant: returns the variant by the headers of a request; None for an answer that is made for its
+            sender alone.
+    """
+
+    parameters: Collection[str] = ()
+    variant: Callable[[Mapping[str, str]], AnswerVariant | None] = by_packing
+
+
 @dataclass(frozen=True)
 class Resource:
     """A path with its endpoints by method, and the operations' ids by method.
@@ -148,7 +175,8 @@ class Resource:
     `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
     answer of the path must have. A path that is `lenient` is found with one trailing slash, too. A parameter
     `{name*}` is the rest of the path, slashes included. `most_bytes` returns the size of the largest body
-    of a request with these headers, before the body is read; None for the usual size.
+    of a request with these headers, before the body is read; None for the usual size. Without `keeping`, no
+    answer is kept.
     """
 
     path: str
@@ -157,6 +185,7 @@ class Resource:
     lenient: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
     most_bytes: MostBytes = usual_size
+    keeping: AnswerKeeping | None = None
 
     def name(self, method: str) -> str | None:
         """Return the id of the operation that answers a method. None if no route does."""

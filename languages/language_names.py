@@ -7,6 +7,7 @@ by its longest beginning that is the tag of one (RFC 4647, 3.4), or by its first
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, get_args
 
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
@@ -50,6 +51,8 @@ def named(text: str | None) -> Language | None:
 
 
 MOST_CHARACTERS = 1_000
+_REMEMBERED = 100
+"""The characters of a header whose language is remembered: browsers send few different ones."""
 """The characters of a header that are read."""
 _WEIGHTED = re.compile(
     r"\s*(?P<range>[A-Za-z0-9-]{1,64})\s*(?:;\s*[qQ]\s*=\s*(?P<weight>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?"
@@ -66,12 +69,21 @@ def language_of(tag: str) -> Language | None:
 
 def accepted(header: str, among: Collection[Language] = LANGUAGES) -> Language | None:
     """Return our language that an `Accept-Language` prefers; None if it names none of ours."""
+    if len(header) <= _REMEMBERED:
+        return _known(header, tuple(among))
+    return _accepted(header[:MOST_CHARACTERS], among)
+
+
+def _accepted(header: str, among: Collection[Language]) -> Language | None:
     weights = dict[Language, float]()
-    for tag, weight in _ranges(header[:MOST_CHARACTERS]):
+    for tag, weight in _ranges(header):
         language = language_of(tag)
         if language in among and language is not None and weight > weights.get(language, 0.0):
             weights[language] = weight
     return max(weights, key=weights.__getitem__, default=None)
+
+
+_known = lru_cache(1_024)(_accepted)
 
 
 def _ranges(header: str) -> Iterator[tuple[str, float]]:

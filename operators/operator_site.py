@@ -89,7 +89,7 @@ def operator_audience(
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
-        look=lambda request: look_of(look, request.headers),
+        look=lambda headers: look_of(look, headers),
         values={
             "is_dense": True,
             "site_kinds": tuple(kinds),

@@ -98,6 +98,7 @@ class PageCall:
         listing: the listing of the path; None if the page's access takes no right on it.
         rights: the visitor's rights on it.
         refused: the form that was refused before this page is shown again.
+        shown: the refs of the listings and users that the page shows, as far as it is made.
     """
 
     call: Call
@@ -106,6 +107,7 @@ class PageCall:
     listing: Listing | None = None
     rights: frozenset[Right] = frozenset()
     refused: RefusedPost = NOT_REFUSED
+    shown: set[str] = field(default_factory=set, compare=False)
 
     @property
     def row(self) -> Listing:
@@ -221,6 +223,8 @@ class Page(Generic[V]):
         has_json: false for a question, and where a secret is shown.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
         takes_files: true for a form with the fields of a profile: those of some kinds are files.
+        kept: the names that the query may have, for a page that is the same for all strangers and is kept for
+            them; None for any other. Its JSON is kept with them and `limit`.
     """
 
     path: str
@@ -236,6 +240,7 @@ class Page(Generic[V]):
     posts: tuple[Post[Any], ...] = ()
     gives_back: bool = False
     takes_files: bool = False
+    kept: tuple[str, ...] | None = None
 
 
 AnyPage = Page[Any]

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import msgspec
+
 from actions.action import Access, Call, form_of
 from core.failures import Unavailable
 from core.finished import finished
 from core.rows import Listing
 from core.state import State
 from forms.reading import read
-from handlers.reply import NO_HEADERS, encode_json, reply_to, success
+from handlers.reply import NO_HEADERS, Reply, encode_json, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
@@ -74,8 +76,13 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     if page.show is not None and page.has_get:
         if page.has_json:  # first, because the end of `path` may be an id
             json = _json_path(path)
-            rows.append(PageRow("GET", json, lambda to: _Served(page, kind, to).json, page.visitors))
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors))
+            of_json = (*page.kept, "limit") if page.kept is not None else None
+            rows.append(
+                PageRow("GET", json, lambda to: _Served(page, kind, to).json, page.visitors, kept=of_json)
+            )
+        rows.append(
+            PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors, kept=page.kept)
+        )
     if page.posts:
         rows.append(
             PageRow(
@@ -117,7 +124,8 @@ class _Served:
         if shown.value is None:
             raise Refusal(shown.missing)
         if shown.cached is not None:
-            return tagged(visit.request, encode_json(shown.value), shown.cached)
+            reply = tagged(visit.request, encode_json(shown.value), shown.cached)
+            return msgspec.structs.replace(reply, shows=frozenset(call.shown))
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
@@ -210,7 +218,11 @@ class _Served:
         return RefusedPost(error, again.errors, typed, found, again.status or 400)
 
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
-        return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
+        if isinstance(answer, Shown):
+            return await self._drawn(call, answer)
+        if isinstance(answer, Reply):
+            return msgspec.structs.replace(answer, shows=frozenset(call.shown))
+        return answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> HtmlPage:
         page, refused = self._page, call.refused
@@ -231,6 +243,7 @@ class _Served:
             {**shown.headers, **refused.headers},
             shown.limits or refused.limits,
             shown.cookies,
+            frozenset(call.shown),
         )
 
 

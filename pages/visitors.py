@@ -232,9 +232,7 @@ def people_audience(
         cookie=cookies.session,
         known=known,
         actor=lambda person: user_actor(person.id),
-        language=lambda person, request: language_for(
-            cookies.language, person, request.headers, brand.languages
-        ),
+        language=lambda person, headers: language_for(cookies.language, person, headers, brand.languages),
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
         act=lambda person: acts.take(person.id),
         stranger="sign_in_required",
@@ -249,7 +247,7 @@ def people_audience(
         frame="people/frame.html",
         headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
         error_texts=ERROR_TEXTS,
-        look=lambda request: look_of(cookies.look, request.headers),
+        look=lambda headers: look_of(cookies.look, headers),
         values={
             "public_url": public_url,
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),

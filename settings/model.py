@@ -140,6 +140,7 @@ class ServerSettings(_Section):
     drain_seconds: Seconds = 10
     access_log: bool = True
     access_log_sample: Count = 1
+    kept_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
 
 
 class FilesSettings(_Section):

@@ -24,7 +24,8 @@ class Audience(Generic[V]):
         cookie: the cookie that a visitor is known by.
         known: returns the visitor with this value of the cookie; None for a stranger.
         actor: names a visitor in the audit log.
-        language: returns the language of a page; None for the English of the operator's pages.
+        language: returns the language of a page, by the headers of its request; None for the English of the
+            operator's pages.
         rules: returns true if a visitor has an access, for each access but "anyone".
         act: is called before a visitor who is signed in changes something. It may refuse that.
         stranger: the code of the refusal of a stranger.
@@ -39,7 +40,7 @@ class Audience(Generic[V]):
         frame: the template around a page.
         headers: the headers of every page.
         error_texts: the texts of error pages.
-        look: returns the look that a visitor chose; None to follow the system.
+        look: returns the look that a visitor chose, by the headers of the request; None to follow the system.
         values: further values for the templates.
         upload_bytes: the size of the largest form with files.
     """
@@ -47,7 +48,7 @@ class Audience(Generic[V]):
     cookie: Cookie
     known: Callable[[str | None], V | None]
     actor: Callable[[V], Actor]
-    language: Callable[[V | None, Request], Language | None]
+    language: Callable[[V | None, Mapping[str, str]], Language | None]
     rules: Mapping[Visitors, Callable[[V], bool]]
     act: Callable[[V], None]
     stranger: Code
@@ -62,7 +63,7 @@ class Audience(Generic[V]):
     frame: str
     headers: Mapping[str, str]
     error_texts: ErrorTexts
-    look: Callable[[Request], str | None] = lambda _: None
+    look: Callable[[Mapping[str, str]], str | None] = lambda _: None
     values: Mapping[str, Any] = field(default_factory=dict)
     upload_bytes: int = 0
 

@@ -64,7 +64,10 @@ class Cookie(NamedTuple):
 
     def value(self, headers: Mapping[str, str]) -> str | None:
         """Return the value that a browser sent; the first one counts."""
-        for pair in headers.get("Cookie", "").split(";"):
+        sent = headers.get("Cookie", "")
+        if self.name not in sent:  # saves the usual stranger nearly all of it
+            return None
+        for pair in sent.split(";"):
             name, _, value = pair.strip().partition("=")
             if name == self.name:
                 return value
@@ -231,7 +234,7 @@ class Notices:
     """
 
     def __init__(self, cookie: Cookie, secret: bytes, clock: Clock, random: Callable[[int], bytes]) -> None:
-        self._cookie = cookie
+        self.cookie = cookie
         purpose = _PURPOSE + cookie.name.encode()
         self._seal = ValueSeal(_Sealed, secret, purpose, NOTICE_SECONDS, random)
         self._clock = clock
@@ -243,13 +246,13 @@ class Notices:
         said, path = notice.text, urlsplit(to).path
         words, is_ours = (said.english, True) if isinstance(said, Text) else (said[:LONGEST], False)
         sealed = _Sealed(path, words, is_ours, notice.is_problem)
-        return self._cookie.opened(self._seal.sealed(sealed, self._clock.now_ms()))
+        return self.cookie.opened(self._seal.sealed(sealed, self._clock.now_ms()))
 
     def of(self, request: Request) -> Notice | None:
         """Return the notice that the page for a request says; None if there is none."""
         if request.method != "GET":
             return None
-        sealed = self._seal.opened(self._cookie.value(request.headers), self._clock.now_ms())
+        sealed = self._seal.opened(self.cookie.value(request.headers), self._clock.now_ms())
         if sealed is None or sealed.path != request.path:
             return None
         return Notice(Text(sealed.words) if sealed.is_ours else sealed.words, sealed.is_problem)

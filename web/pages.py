@@ -5,7 +5,7 @@ visitor, calls the view, and draws its page whole, or as the fragment that htmx 
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from handlers.reply import JSON, NO_HEADERS, Reply
@@ -44,7 +44,7 @@ class Visit(NamedTuple, Generic[V]):
 
 
 class HtmlPage(NamedTuple):
-    """A template with its values. The template's block `content` is the fragment."""
+    """A template with its values. Its block `content` is the fragment. `shows` is as in a `Reply`."""
 
     template: str
     title: Words
@@ -53,6 +53,7 @@ class HtmlPage(NamedTuple):
     headers: Mapping[str, str] = NO_HEADERS
     limits: Decision | None = None
     cookies: tuple[str, ...] = ()
+    shows: Collection[str] = ()
 
 
 class Notice(NamedTuple):
@@ -97,6 +98,7 @@ class PageRow(NamedTuple):
         takes_files: true for a form that may have files.
         kind: the kind of listing that it is for; None for all of them.
         of: the part that the kind must have, if it takes one.
+        kept: the names that the query of an answer may have that is kept for strangers; None if none is kept.
     """
 
     method: str
@@ -107,6 +109,7 @@ class PageRow(NamedTuple):
     takes_files: bool = False
     kind: Kind | None = None
     of: PartName | None = None
+    kept: Collection[str] | None = None
 
 
 def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()) -> Reply:

@@ -8,7 +8,6 @@ order.
 A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
 """
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic
 from urllib.parse import quote, urlencode
@@ -17,10 +16,11 @@ from msgspec.structs import replace
 
 from core.clock import Clock
 from core.finished import finished
+from handlers.gzip_body import LEAST_BYTES, packed, takes_gzip
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
-from handlers.route import PAGE, Resource, usual_size
+from handlers.route import PAGE, AnswerKeeping, AnswerVariant, Resource, usual_size
 from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
@@ -39,12 +39,13 @@ from web.other_sites import (
 )
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
-from web.static_files import read_static_files, takes_gzip
+from web.static_files import read_static_files
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
-GZIP = 31
-"""The `wbits` of zlib that write the header of gzip."""
+FOR_STRANGERS = {"cache-control": "public, max-age=10, stale-while-revalidate=60"}
+"""The header of a page that is the same for all strangers (RFC 9111, 5.2.2.9; RFC 5861, 3). `Vary` leaves out
+`Sec-Fetch-Site`: a page that carries the styles looks the same as one that names them (RFC 9110, 12.5.5)."""
 UNSENT = Text("You are not signed in any more")
 
 
@@ -67,8 +68,10 @@ class Site(Generic[V]):
             to: the object from which the rows pick their views.
         """
         paths: dict[str, dict[str, Endpoint]] = {}
-        takes_files = set[str]()
+        takes_files, kept = set[str](), dict[str, AnswerKeeping]()
         for row in rows:
+            if row.kept is not None:
+                kept[row.path] = AnswerKeeping(row.kept, self.variant)
             if row.takes_files:
                 takes_files.add(row.path)
             paths.setdefault(row.path, {})[row.method] = self._served(row, to)
@@ -78,11 +81,22 @@ class Site(Generic[V]):
                     *(path, endpoints, self._finish),
                     names=dict.fromkeys(endpoints, PAGE),
                     most_bytes=self._most_bytes if path in takes_files else usual_size,
+                    keeping=kept.get(path),
                 )
                 for path, endpoints in paths.items()
             ),
             Resource(self._audience.rest, {"GET": self._missing}, self._finish_missing),
         ]
+
+    def variant(self, headers: Mapping[str, str]) -> AnswerVariant | None:
+        """Return the variant of a page for a stranger; None for a page that is made for its visitor alone."""
+        audience = self._audience
+        if "HX-Request" in headers or any(
+            each.value(headers) is not None for each in (audience.cookie, audience.notices.cookie)
+        ):
+            return None
+        language, look = audience.language(None, headers), audience.look(headers)
+        return AnswerVariant(takes_gzip(headers), (language, look, _comes_from_elsewhere(headers)))
 
     def _most_bytes(self, headers: Mapping[str, str]) -> int | None:
         """Return the size of the largest form with files, for visitors who are signed in."""
@@ -109,14 +123,22 @@ class Site(Generic[V]):
             except SPOKEN as error:
                 shown = self._refused(request, visitor, reply_to(error))
             if isinstance(shown, HtmlPage):
-                drawing = await self._templates.load(self._audience.language(visitor, request))
+                drawing = await self._templates.load(self._audience.language(visitor, request.headers))
+                is_bare = visitor is None and request.method in SAFE_METHODS and not _wants_fragment(request)
                 style = (
-                    await self._style.get() if visitor is None and _comes_from_elsewhere(request) else None
+                    await self._style.get() if is_bare and _comes_from_elsewhere(request.headers) else None
                 )
-                return self._drawn(drawing, request, visitor, shown, style)
+                reply = self._drawn(drawing, request, visitor, shown, style)
+                return self._for_strangers(reply, request) if row.kept is not None else reply
             return self._with_headers(self._redirected(shown) if isinstance(shown, Done) else shown)
 
         return serve
+
+    def _for_strangers(self, reply: Reply, request: Request) -> Reply:
+        """Let caches keep a page that is the same for all strangers."""
+        if reply.status != 200 or reply.cookies or self.variant(request.headers) is None:
+            return reply
+        return replace(reply, headers={**reply.headers, **FOR_STRANGERS})
 
     def _redirected(self, done: Done) -> Reply:
         notice = self._audience.notices.given(done.notice, done.path)
@@ -219,7 +241,7 @@ class Site(Generic[V]):
             "sign_in_from_here": self._sign_in_from(request),
             "address": self._address_of(request),
             "visitor": visitor,
-            "look": audience.look(request),
+            "look": audience.look(request.headers),
             "carries_style": style is not None,
             "notice": notice,
             "now_ms": self._clock.now_ms(),
@@ -232,12 +254,12 @@ class Site(Generic[V]):
         headers = {**audience.headers, **page.headers}
         cookies = (*page.cookies, audience.notices.taken) if notice is not None else page.cookies
         body = text.encode()
-        if visitor is None and takes_gzip(request):
+        if takes_gzip(request.headers) and (visitor is None or _may_pack_secrets(request, body)):
             headers["content-encoding"] = "gzip"
-            body = _packed(body) if style is None else style.pack(body)
+            body = packed(body) if style is None else style.pack(body)
         if style is not None:
             headers["content-security-policy"] = with_style(headers["content-security-policy"], style.source)
-        return Reply(page.status, body, headers, page.limits, HTML, cookies=cookies)
+        return Reply(page.status, body, headers, page.limits, HTML, cookies=cookies, shows=page.shows)
 
     def _read_style(self) -> CarriedStyle:
         return CarriedStyle(read_static_files().text("site.css") + accent_style(self._audience.brand.accent))
@@ -248,7 +270,7 @@ class Site(Generic[V]):
         Before the first page in the visitor's language is drawn, the answer stays JSON.
         """
         visitor = self.visitor(request)
-        drawing = self._templates.loaded(self._audience.language(visitor, request))
+        drawing = self._templates.loaded(self._audience.language(visitor, request.headers))
         if drawing is None or reply.status < 400:
             return reply
         shown = self._refused(request, visitor, reply)
@@ -266,11 +288,11 @@ class Site(Generic[V]):
         A slash at the end leads to the page without it.
         """
         if request.path.endswith("/"):
-            without = link(_address(request._replace(path=request.path.rstrip("/"))))
+            without = link(_written(request.path.rstrip("/"), request.query))
             if without != NOWHERE:
                 return Reply(308, b"", {"location": without}, content_type="text/plain; charset=utf-8")
         if "text/html" in request.headers.get("Accept", ""):
-            await self._templates.load(self._audience.language(self.visitor(request), request))
+            await self._templates.load(self._audience.language(self.visitor(request), request.headers))
             return self._finish(request, refused("no_such_path"))
         return refused("no_such_path")
 
@@ -285,22 +307,21 @@ def static_resource(brand: BrandFiles) -> Resource:
     return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
 
 
-def _comes_from_elsewhere(request: Request) -> bool:
-    """Return true if a browser says that it comes from another site, or from an address that was typed. It
-    takes a whole page then, and gzip."""
-    if request.method not in SAFE_METHODS or _wants_fragment(request):
-        return False
-    return request.headers.get("Sec-Fetch-Site") in {"none", "cross-site"} and takes_gzip(request)
+def _comes_from_elsewhere(headers: Mapping[str, str]) -> bool:
+    """Return true if a browser comes from another site, or from an address that was typed, and takes gzip."""
+    return headers.get("Sec-Fetch-Site") in {"none", "cross-site"} and takes_gzip(headers)
 
 
-def _packed(body: bytes) -> bytes:
-    """Return a page packed with gzip.
+def _may_pack_secrets(request: Request, body: bytes) -> bool:
+    """Return true if a page for a visitor who is signed in may be packed.
 
-    Only pages of strangers are packed: they show no secret, so their sizes give none away (BREACH). The
-    fastest level already leaves a fifth.
+    The size of a packed page tells whether a guess in it is right (BREACH). An attack needs many pages with
+    guesses of its own, for which it sends the visitor's browser here from another site. A browser says so in
+    `Sec-Fetch-Site`, which no page can forge, and then nothing is packed, nor for a browser that does not say
+    where it comes from. The answer to a form may show a new secret, and is never packed.
     """
-    packer = zlib.compressobj(1, wbits=GZIP)
-    return packer.compress(body) + packer.flush()
+    is_own = request.headers.get("Sec-Fetch-Site") in {"same-origin", "none"}
+    return is_own and request.method in SAFE_METHODS and len(body) >= LEAST_BYTES
 
 
 def _wants_fragment(request: Request) -> bool:
@@ -314,8 +335,12 @@ def _is_json(request: Request) -> bool:
 
 
 def _address(request: Request) -> str:
-    query = urlencode(request.query)
-    return f"{request.path}?{query}" if query else request.path
+    """Return the address of a page. Its query has one order, as kept answers are found."""
+    return _written(request.path, dict(sorted(request.query.items())))
+
+
+def _written(path: str, query: Mapping[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _target(request: Request) -> str:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from handlers.gzip_body import takes_gzip
 from handlers.reply import Reply, refused
 from handlers.request import Request
 
@@ -35,14 +36,6 @@ ALONE: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 }
 """The headers of a picture that a browser may also open as a page: it runs and loads nothing."""
-
-
-_TAKES_GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)", re.IGNORECASE)
-
-
-def takes_gzip(request: Request) -> bool:
-    """Return true if a client names gzip, and does not refuse it with a weight of 0 (RFC 9110, 12.5.3)."""
-    return _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None
 
 
 class StaticFile(NamedTuple):
@@ -92,7 +85,7 @@ class StaticFiles:
         file = self._files.get(name)
         if file is None or file.digest != digest:
             return refused("no_such_path")
-        if takes_gzip(request):
+        if takes_gzip(request.headers):
             return Reply(
                 200, file.packed, {**file.headers, "content-encoding": "gzip"}, content_type=file.content_type
             )

@@ -31,7 +31,7 @@ from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 
 from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
-from wire.exchange import CLOSES, Exchange, PostRoute
+from wire.exchange import CLOSES, JOINED_BYTES, Exchange, PostRoute
 from wire.parser import (
     HEAD_END,
     MALFORMED,
@@ -44,6 +44,7 @@ from wire.parser import (
     HeadPart,
     KnownHeads,
     Malformed,
+    PageRoute,
     RequestEnd,
     RequestHead,
     RequestParser,
@@ -83,6 +84,7 @@ class ServerSide(Protocol):
     posts: PostRoute | None
     limits: ConnectionLimits
     direct: DirectRoute | None
+    pages: PageRoute | None
     known: KnownHeads
     admission: Admission
     status_lines: dict[int, bytes]
@@ -254,20 +256,22 @@ class Connection(asyncio.Protocol):
     # Bytes.
 
     def _recognised(self, data: bytes) -> bool:
-        """Answer one request whose head is known. Return False if it is none."""
+        """Answer one request whose head is known, or whose answer is kept. Return False if it is none."""
         server = self._server
         direct = server.direct
-        if direct is None or not data.startswith(START):
+        if not data.startswith(START):
             return False
-        end = data.find(b" ", TARGET_AT)
-        head = data[end:], self.remote_ip
-        caller = server.known.get(head)
-        if caller is None:
-            return False
-        status = self._answer(direct, data[TARGET_AT:end], caller)
-        if status == 401:  # the key is no longer valid
-            server.known.pop(head)
-        return status is not None
+        if direct is not None:
+            end = data.find(b" ", TARGET_AT)
+            head = data[end:], self.remote_ip
+            caller = server.known.get(head)
+            if caller is not None:
+                status = self._answer(direct, data[TARGET_AT:end], caller)
+                if status == 401:  # the key is no longer valid
+                    server.known.pop(head)
+                return status is not None
+        pages = server.pages
+        return pages is not None and self._answered_by(pages, data)
 
     def _answer(self, direct: DirectRoute, target: bytes, caller: Any) -> int | None:
         """Return the status, if the direct route has an answer."""
@@ -277,8 +281,7 @@ class Connection(asyncio.Protocol):
         status, rest = answer
         server = self._server
         if self._phase is FRESH:
-            self._step(Step.DIRECT)
-            server.admission.asked(self, server.idle_deadline)
+            self._asked()
         self.deadline = server.idle_deadline
         if server.ending and self.closing:
             self._send(server.status_lines[status] + CLOSES + rest)
@@ -286,6 +289,32 @@ class Connection(asyncio.Protocol):
         else:
             self._send(server.status_lines[status] + rest)  # may set another deadline
         return status
+
+    def _asked(self) -> None:
+        """Note the first request of the connection, which is answered directly."""
+        self._step(Step.DIRECT)
+        self._server.admission.asked(self, self._server.idle_deadline)
+
+    def _answered_by(self, pages: PageRoute, data: bytes) -> bool:
+        """Answer a request with an answer that is kept, if there is one."""
+        found = pages.answer(data, self.remote_ip)
+        if found is None:
+            return False
+        status, rest, body = found
+        server = self._server
+        if self._phase is FRESH:
+            self._asked()
+        self.deadline = server.idle_deadline
+        is_last = server.ending and self.closing
+        line = server.status_lines[status] + CLOSES if is_last else server.status_lines[status]
+        if len(body) <= JOINED_BYTES:
+            self._send(b"".join((line, rest, body)))
+        else:  # not copied: many clients may be reading it
+            self._send(line + rest)
+            self._send(body)
+        if is_last:
+            self.linger()
+        return True
 
     def go_on(self) -> None:
         """Parse the held bytes whose turn it is. Read on when none are left."""

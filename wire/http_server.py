@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
+from typing import NamedTuple
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
@@ -23,7 +24,7 @@ from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import DRAIN_SECONDS, Connection
 from wire.exchange import CLOSES, PostRoute
-from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, path_of
+from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, PageRoute, path_of
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,16 @@ Refuser = Callable[[int, str, str, bytes], bytes]
 the client's address, and the known part of the target's path."""
 
 
+class BesideRoutes(NamedTuple):
+    """The routes without the application, beside that of vote checks."""
+
+    posts: PostRoute | None = None
+    pages: PageRoute | None = None
+
+
+NO_ROUTES = BesideRoutes()
+
+
 class _StatusLines(dict[int, bytes]):
     """Status line and Date by status."""
 
@@ -63,13 +74,14 @@ class WireServer:
         direct: DirectRoute | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
         counted_as: CountedAs = lambda peer: peer,
-        posts: PostRoute | None = None,
+        beside: BesideRoutes = NO_ROUTES,
     ) -> None:
         """`tls` gives the context of the next connection."""
         self.application = application
-        self.posts = posts
+        self.posts = beside.posts
         self.limits = limits
         self.direct = self._direct = direct
+        self.pages = self._pages = beside.pages
         self.ending = self.draining = False
         self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()
@@ -97,8 +109,9 @@ class WireServer:
         self._accept_on()
 
     def leave_to_application(self, *, is_left: bool) -> None:
-        """Give all requests to the application, or those of the direct route back to it."""
+        """Give all requests to the application, or those of the direct routes back to them."""
         self.direct = None if is_left else self._direct
+        self.pages = None if is_left else self._pages
 
     def end_soon(self) -> None:
         """Let each answer be the last of its connection, and say so. Connections are still accepted."""

@@ -199,6 +199,15 @@ class DirectRoute(Protocol):
         None: the application is to answer. It must, if the target has characters that no target may have."""
 
 
+class PageRoute(Protocol):
+    """A route that answers requests by their bytes, with answers that are kept."""
+
+    def answer(self, data: bytes, peer: str) -> tuple[int, bytes, bytes] | None:
+        """Return the status, the rest of the head, and the body of the answer to a GET.
+
+        None: the application is to answer. It must, unless the bytes are one usual request and no more."""
+
+
 class KnownHeads(OrderedDict[tuple[bytes, str], Any]):
     """Callers, by the peer and the bytes behind the target (from the space behind it on).
 

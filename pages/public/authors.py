@@ -49,6 +49,7 @@ class PublicAuthor(Success):
 
 def author_of(page: PageCall, user_id: str) -> Author | None:
     """Return the author; None for a user who has never signed in."""
+    page.shown.add(user_ref(user_id))
     row = page.call.state.users.get(user_ref(user_id))
     if row is None or row.profile is None:
         return None
@@ -58,7 +59,8 @@ def author_of(page: PageCall, user_id: str) -> Author | None:
 
 def own_page(page: PageCall, user_id: str) -> str | None:
     """Return the path of the page that a user has made of themselves, if lists show it."""
-    refs = (kind.ref(user_id) for kind in KINDS if kind.is_of_user)
+    refs = [kind.ref(user_id) for kind in KINDS if kind.is_of_user]
+    page.shown.update(refs)
     entries, listings = page.site.public.catalogue.entries, page.call.state.listings
     return next((path_of(page, listings.peek(ref)) for ref in refs if ref in entries), None)
 
@@ -67,11 +69,9 @@ def listings_of(page: PageCall, user_id: str) -> Sequence[PublicCard]:
     """Return the listings of a user that lists show, but for the one of the user's own id. The one with the
     most votes of the month is first."""
     entries, listings = page.site.public.catalogue.entries, page.call.state.listings
-    refs = [
-        ref
-        for ref in page.call.tools.ownership.refs_of(user_id)
-        if ref in entries and listings.peek(ref).owner_id == user_id and not kind_of(ref).is_of_user
-    ]
+    found = [ref for ref in page.call.tools.ownership.refs_of(user_id) if ref in entries]
+    page.shown.update(found)
+    refs = [ref for ref in found if listings.peek(ref).owner_id == user_id and not kind_of(ref).is_of_user]
     return sorted(cards(page, refs), key=lambda each: (-each.votes_this_month, each.name))[:MOST_LISTED]
 
 
@@ -106,4 +106,4 @@ def _counts(found: Sequence[PublicCard]) -> Mapping[Tally, int]:
     return counts
 
 
-AUTHOR: AnyPage = Page(path="/users/{id}", template="public_author", visitors="anyone", show=show)
+AUTHOR: AnyPage = Page(path="/users/{id}", template="public_author", visitors="anyone", show=show, kept=())

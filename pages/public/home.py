@@ -107,7 +107,7 @@ def to_any(page: PageCall) -> Reply:
 
 
 HOME: tuple[AnyPage, ...] = (
-    Page(path="/", template="home", visitors="anyone", show=show_home),
-    Page(path="/add", template="add", visitors="anyone", show=show_choice, has_json=False),
+    Page(path="/", template="home", visitors="anyone", show=show_home, kept=()),
+    Page(path="/add", template="add", visitors="anyone", show=show_choice, has_json=False, kept=()),
     Page(path="/{kind}/random", visitors="anyone", show=to_any, has_json=False),
 )

@@ -18,6 +18,7 @@ HEADERS = {
 async def show(page: PageCall) -> Reply:
     """Return the picture, if everybody may see the listing. Raises Refusal, also for its owners."""
     ref, listings = page.call.ref, page.call.state.listings
+    page.shown.add(ref)
     row = listings.peek(ref) if ref in listings else None
     if row is None or not row.is_public:
         raise Refusal("no_such_listing")
@@ -32,4 +33,6 @@ async def show(page: PageCall) -> Reply:
     return tagged(page.visit.request, picture, headers, "image/png")
 
 
-LINK_PREVIEW = Page[None](path="/{kind}/{id}/preview.png", visitors="anyone", show=show, has_json=False)
+LINK_PREVIEW = Page[None](
+    path="/{kind}/{id}/preview.png", visitors="anyone", show=show, has_json=False, kept=()
+)

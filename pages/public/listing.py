@@ -173,6 +173,7 @@ def badge(page: PageCall) -> Reply:
 def _listing(page: PageCall) -> Listing:
     """Return the listing of the path; a packed one stays packed. Raises Refusal."""
     ref, listings = page.call.ref, page.call.state.listings
+    page.shown.add(ref)
     if ref not in listings:
         raise Refusal("no_such_listing")
     return listings.peek(ref)
@@ -364,7 +365,7 @@ def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
 
 
 PUBLIC_LISTING: tuple[AnyPage, ...] = (
-    Page(path="/{kind}/{id}/badge.svg", of="votes", visitors="anyone", show=badge, has_json=False),
+    Page(path="/{kind}/{id}/badge.svg", of="votes", visitors="anyone", show=badge, has_json=False, kept=()),
     Page(
         path="/{kind}/{id}/commands",
         of="commands",
@@ -372,13 +373,24 @@ PUBLIC_LISTING: tuple[AnyPage, ...] = (
         visitors="anyone",
         show=show_commands,
         has_json=False,
+        kept=(),
     ),
     Page(
-        path="/{kind}/{id}/votes", of="votes", template="public_listing", visitors="anyone", show=show_votes
+        path="/{kind}/{id}/votes",
+        of="votes",
+        template="public_listing",
+        visitors="anyone",
+        show=show_votes,
+        kept=(),
     ),
     Page(
-        path="/{kind}/{id}/likes", of="likes", template="public_listing", visitors="anyone", show=show_votes
+        path="/{kind}/{id}/likes",
+        of="likes",
+        template="public_listing",
+        visitors="anyone",
+        show=show_votes,
+        kept=(),
     ),
-    Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show),
+    Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show, kept=()),
 )
 """The page of a listing comes after every page of a fixed address, such as `/bots/new`."""

@@ -53,6 +53,8 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "newest": Text("Newest"),
     "name": Text("Name"),
 }
+IN_QUERY = ("category", "keyword", "language", "sort", "q", "after")
+"""The names in the query of a list."""
 _OFFSET = re.compile("[0-9]{1,4}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
@@ -340,6 +342,7 @@ def icon_of(page: PageCall, row: Listing, profile: Profile | None = None) -> str
         return colours.picture
     if not kind_of(row.ref).is_of_user:
         return page.site.icons.url(row.ref)
+    page.shown.add(user_ref(row.id))
     user = page.call.state.users.get(user_ref(row.id))
     if user is None or user.profile is None:
         return None
@@ -367,6 +370,8 @@ def pictures_of(row: Listing, profile: Profile | None = None) -> tuple[FileRef, 
 def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
     """Return the listings that are there; packed ones stay packed."""
     listings, month = page.call.state.listings, month_of(page.call.now_ms)
+    refs = [*refs]
+    page.shown.update(refs)
     return tuple(_card(page, listings.peek(ref), month) for ref in refs if ref in listings)
 
 
@@ -403,5 +408,5 @@ def _mean(page: PageCall, row: Listing) -> float | None:
 
 
 PUBLIC_LISTS: tuple[AnyPage, ...] = (
-    Page(path="/{kind}", template="public_list", visitors="anyone", show=show),
+    Page(path="/{kind}", template="public_list", visitors="anyone", show=show, kept=IN_QUERY),
 )

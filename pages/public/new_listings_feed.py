@@ -27,6 +27,7 @@ async def show(page: PageCall) -> Reply:
     order = ListOrder(IndexKey(kind.prefix), "newest")
     found, _ = await page.site.public.keeper.page(order, None, LISTED)
     url, name = page.site.addresses.public_url, page.site.brand.name
+    page.shown.update(found.rows)
     items = "".join(_item(page, listings.peek(ref)) for ref in found.rows if ref in listings)
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -55,4 +56,4 @@ def _text(text: str) -> str:
     return escape(in_xml(text), {'"': "&quot;"})
 
 
-NEW_LISTINGS = Page[None](path="/{kind}.rss", visitors="anyone", show=show, has_json=False)
+NEW_LISTINGS = Page[None](path="/{kind}.rss", visitors="anyone", show=show, has_json=False, kept=())

@@ -21,6 +21,10 @@ async def _shown(page: PageCall, text: str | None, title: Text) -> Shown[None]:
 
 
 OWNER_TEXTS = (
-    Page[None](path="/terms", visitors="anyone", show=show_terms, template="owner_text", has_json=False),
-    Page[None](path="/privacy", visitors="anyone", show=show_privacy, template="owner_text", has_json=False),
+    Page[None](
+        path="/terms", visitors="anyone", show=show_terms, template="owner_text", has_json=False, kept=()
+    ),
+    Page[None](
+        path="/privacy", visitors="anyone", show=show_privacy, template="owner_text", has_json=False, kept=()
+    ),
 )

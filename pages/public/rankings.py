@@ -107,5 +107,12 @@ def _ranked(page: PageCall, refs: Sequence[str], month: int) -> tuple[RankedList
 
 RANKINGS: tuple[AnyPage, ...] = (
     Page(path="/{kind}/ranking", of="tally", visitors="anyone", show=to_present, has_json=False),
-    Page(path="/{kind}/ranking/{month}", of="tally", template="ranking", visitors="anyone", show=show),
+    Page(
+        path="/{kind}/ranking/{month}",
+        of="tally",
+        template="ranking",
+        visitors="anyone",
+        show=show,
+        kept=(),
+    ),
 )

@@ -30,6 +30,7 @@ from actions.ratings import (
     write,
 )
 from actions.views import Success
+from core.user_rows import user_ref
 from forms.reading import read_query
 from handlers.reply import Reply
 from languages.texts import Text
@@ -50,6 +51,7 @@ def show(page: PageCall) -> Shown[RatingList] | Reply:
     """Show the reviews, if the visitor may see the listing. Raises Refusal, and Invalid for a wrong query."""
     row, query = seen_listing(page), read_query(RatingsQuery, page.visit.request.query)
     value = ratings_of(page.call, query.after, query.limit if page.is_json else ON_A_PAGE)
+    page.shown.update(user_ref(each.user) for each in value.ratings)
     listing = listing_view(page, row)
 
     async def html() -> Mapping[str, Any]:
@@ -92,6 +94,7 @@ RATINGS: AnyPage = Page(
     template="public_listing",
     visitors="anyone",
     show=show,
+    kept=("after",),
     posts=(
         Post(action=RATE, guard=_guard, reads=_read, run=_write, then=_to_reviews("rated")),
         Post(action=TAKE_RATING_BACK, button="take-back", run=_take_back, then=_to_reviews("rating-gone")),

@@ -57,6 +57,7 @@ def show_part(page: PageCall) -> Reply:
     if first >= len(refs):
         raise Refusal("no_such_path")
     listings, some = page.call.state.listings, refs[first : first + PART]
+    page.shown.update(some)
     if page.call.listing_kind.slug is None:
         return _stream(page, (f"/{ref}" for ref in some))
     return _stream(page, (path_of(page, listings.peek(ref)) for ref in some if ref in listings))
@@ -75,7 +76,7 @@ def _stream(page: PageCall, paths: Iterator[str]) -> Reply:
 
 
 SITEMAP: tuple[AnyPage, ...] = (
-    Page(path="/sitemap.xml", visitors="anyone", show=show_index, has_json=False),
-    Page(path="/sitemap/pages.xml", visitors="anyone", show=show_pages, has_json=False),
-    Page(path="/sitemap/{kind}/{part}", visitors="anyone", show=show_part, has_json=False),
+    Page(path="/sitemap.xml", visitors="anyone", show=show_index, has_json=False, kept=()),
+    Page(path="/sitemap/pages.xml", visitors="anyone", show=show_pages, has_json=False, kept=()),
+    Page(path="/sitemap/{kind}/{part}", visitors="anyone", show=show_part, has_json=False, kept=()),
 )

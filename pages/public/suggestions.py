@@ -62,8 +62,11 @@ async def _listings(page: PageCall, q: str) -> list[Suggestion]:
         refs = await site.index.names(q, kind.plural, SUGGESTED, month_of(page.call.now_ms), asker)
     except SearchUnavailable:
         return []
+    page.shown.update(refs)
     rows = [listings.peek(ref) for ref in refs if ref in site.catalogue.entries]
     return [Suggestion(text=row.profile.name, path=path_of(page, row)) for row in rows]
 
 
-SUGGESTIONS = Page[None](path="/{kind}/suggestions.json", visitors="anyone", show=show, has_json=False)
+SUGGESTIONS = Page[None](
+    path="/{kind}/suggestions.json", visitors="anyone", show=show, has_json=False, kept=("q",)
+)

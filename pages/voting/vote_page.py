@@ -159,6 +159,7 @@ async def press(page: PageCall, _: object) -> CastVote:
 
 
 def _public(page: PageCall) -> Listing:
+    page.shown.add(page.call.ref)
     row = page.call.state.listings.get(page.call.ref)
     if row is None or not row.is_public:
         raise Refusal("no_such_listing")
@@ -363,5 +364,6 @@ VOTE_PAGE = Page(
     template="vote",
     visitors="anyone",
     show=show,
+    kept=("from",),
     posts=(Post(action=CAST_VOTE, run=press, then=_thanks),),
 )

@@ -58,6 +58,7 @@ def site_settings(public_url: str, stand_in: StandIn) -> dict[str, object]:
         "web.public_url": public_url,
         "web.moderators": CLEO,
         "web.acts_per_minute": 10_000,
+        "server.kept_bytes": 0,  # a test sees each change at once
         "chat_platform.authorize_url": stand_in.authorize_url,
         "chat_platform.api_url": f"{stand_in.url}/api/v10",
         "chat_platform.cdn_url": stand_in.url,

@@ -21,6 +21,7 @@ from gateway.store import Runtime
 from handlers.reply import failure
 from serving.direct import next_number, rendered
 from serving.direct_posts import DirectPosts
+from serving.kept_pages import KeptPages
 from tests.support.gateways import ThreadGateway, running
 
 # tornado.http1connection writes this for a malformed request. A test fails if a release changes it.
@@ -39,10 +40,10 @@ def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGatew
 
 
 def _http_server(
-    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts
+    runtime: Runtime, front: Front, application: Application, api: Api, posts: DirectPosts, kept: KeptPages
 ) -> "_Server":
     """Replaces `gateway.front.http_server`."""
-    del front, api, posts
+    del front, api, posts, kept
     server = runtime.settings.server
     return _Server(
         application,

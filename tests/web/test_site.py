@@ -146,15 +146,29 @@ def test_head_is_answered_as_get_without_a_body(visitor: PageVisitor) -> None:
     assert (response.status_code, response.content) == (200, b"")
 
 
-def test_a_page_of_a_stranger_is_packed_and_one_with_a_session_gives_no_secret_away_by_its_size(
-    stranger: PageVisitor, visitor: PageVisitor
-) -> None:
+def test_a_page_of_a_stranger_is_packed(stranger: PageVisitor) -> None:
     plain = stranger.get("/debug/sign-in", **{"Accept-Encoding": "identity"})
     packed = stranger.get("/debug/sign-in", **{"Accept-Encoding": "br, gzip"})
     assert (plain.headers.get("Content-Encoding"), packed.headers["Content-Encoding"]) == (None, "gzip")
     assert packed.text == plain.text  # the client unpacks it
     assert "Accept-Encoding" in plain.headers["Vary"]
-    assert "Content-Encoding" not in visitor.get("/debug", **{"Accept-Encoding": "gzip"}).headers
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none", "same-site", "cross-site", "", "anything"])
+def test_a_page_with_a_session_that_another_site_asks_for_gives_no_secret_away_by_its_size(
+    visitor: PageVisitor, site: str
+) -> None:
+    plain = visitor.get("/debug", **{"Accept-Encoding": "identity"})
+    answer = visitor.get("/debug", **{"Accept-Encoding": "gzip", "Sec-Fetch-Site": site})
+    assert ("Content-Encoding" in answer.headers) == (site in {"same-origin", "none"})
+    assert len(plain.content) > 1_024
+    assert "Content-Encoding" not in plain.headers
+
+
+def test_the_answer_to_a_form_with_a_session_is_never_packed(visitor: PageVisitor) -> None:
+    answer = visitor.post("/debug/sign-in", {"token": "wrong"}, **{"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert "Content-Encoding" not in answer.headers
 
 
 @pytest.mark.parametrize(
