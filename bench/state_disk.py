@@ -20,9 +20,9 @@ from core.vote_table import LEAF
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from kinds.bots import BotProfile
-from snapshot.files import SnapshotReader, list_snapshots
+from snapshot.files import Chain, SnapshotReader, list_snapshots
 from snapshot.recovery import recover
-from snapshot.snapshotter import NewestSnapshot, Snapshotter
+from snapshot.snapshotter import Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
 
@@ -53,7 +53,7 @@ def seed_state(path: Path, state: State, last: Event) -> int:
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
         ledger.commit([last])
-        taken = await Snapshotter(folder, ledger, journal, clock, NewestSnapshot(), 300).take()
+        taken = await Snapshotter(folder, ledger, journal, clock, Chain(), 300).take()
         await journal.close()
         await running
         return taken.bytes

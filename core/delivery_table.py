@@ -11,6 +11,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from core.changes import Changes
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryForgotten, DeliveryQueued, DeliveryTaken
 from core.rows import Delivery
 
@@ -87,6 +88,11 @@ class DeliveriesView:
 
 
 class DeliveryTable(DeliveriesView):
+    def __init__(self, kept: int) -> None:
+        super().__init__(kept)
+        self.changes: Changes | None = None
+        """Gets what happens to finished deliveries."""
+
     def queue(self, event: DeliveryQueued) -> None:
         if event.delivery_id in self._pending or event.delivery_id in self._remote.get(event.ref, ()):
             return
@@ -95,7 +101,7 @@ class DeliveryTable(DeliveriesView):
         if again is None:
             self._put(_new_row(event))
         else:
-            self._finished[event.ref] = tuple(other for other in finished if other is not again)
+            self._take_out(again)
             self._put(_in_a_new_round(again, event.at_ms))
 
     def attempt(self, event: DeliveryAttempted) -> None:
@@ -150,12 +156,20 @@ class DeliveryTable(DeliveriesView):
         for row in [row for row in self._remote.get(ref, {}).values() if row.user == user]:
             self._take_out(row)
         if ref in self._finished:
-            self._finished[ref] = tuple(row for row in self._finished[ref] if row.user != user)
+            self._rewrite(ref, tuple(row for row in self._finished[ref] if row.user != user))
 
     def remove_listing(self, ref: str) -> None:
+        self.unload(ref, 0)
+        if self.changes is not None:
+            self.changes.rewritten.add(ref)
+
+    def unload(self, ref: str, kept: int) -> None:
+        """Forget all deliveries of a listing but for the newest finished ones."""
         for row in list(self.pending_of(ref).values()):
             self._drop(row)
-        self._finished.pop(ref, None)
+        finished = self._finished.pop(ref, ())
+        if kept:
+            self._finished[ref] = finished[-kept:]
         for row in self._remote.pop(ref, {}).values():
             self._uncount(row)
         self._votes.pop(ref, None)
@@ -199,7 +213,7 @@ class DeliveryTable(DeliveriesView):
     def _take_out(self, row: Delivery) -> None:
         """Take the row out, wherever it is kept."""
         if row.next_attempt_ms is None:
-            self._finished[row.ref] = tuple(other for other in self._finished[row.ref] if other is not row)
+            self._rewrite(row.ref, tuple(other for other in self._finished[row.ref] if other is not row))
         elif row.owner:
             del self._remote[row.ref][row.id]
             self._forget_vote(row)
@@ -226,7 +240,14 @@ class DeliveryTable(DeliveriesView):
         self._drop(row)
         self._keep(row)
 
+    def _rewrite(self, ref: str, finished: tuple[Delivery, ...]) -> None:
+        self._finished[ref] = finished
+        if self.changes is not None:
+            self.changes.rewritten.add(ref)
+
     def _keep(self, row: Delivery) -> None:
+        if self.changes is not None:
+            self.changes.finished[row.ref] += 1
         self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)[-self._kept :]
 
 

@@ -16,7 +16,8 @@ from core import sharing
 from core.delivery_table import DeliveryTable
 from core.fleet_table import FleetTable
 from core.listing_table import ListingTable
-from core.user_rows import USERS, UserTable
+from core.user_rows import USERS
+from core.user_table import UserTable
 from core.vote_counts import VoteCounts
 from core.vote_table import VotesView, leaves_of
 

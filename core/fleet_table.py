@@ -40,6 +40,9 @@ class CooldownTable:
         self.ends: Mapping[str, int] = self._ends
         """The end of each cooldown, by pseudonym."""
 
+    def clear(self) -> None:
+        self._ends.clear()
+
     def keep(self, cooldowns: Iterable[Cooldown], now_ms: int) -> None:
         """Take cooldowns, and drop those that are over. Of two ends of one cooldown the later one holds."""
         for pseudonym, end_ms in cooldowns:
@@ -144,6 +147,11 @@ class FleetTable:
         )
 
     def load(self, row: FleetRow) -> None:
+        """Take a row in the place of everything that is known."""
+        self.tombstones = self._removed_votes_count = 0
+        for table in (self._numbers, self._cursors, self._removed, self._erased, self._removed_votes):
+            table.clear()
+        self._oldest_removed.clear()
         self._numbers.update({label: number for number, label in enumerate(row.labels)})
         self._cursors.update(row.cursors)
         for ref, ms in row.removed.items():

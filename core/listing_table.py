@@ -197,6 +197,16 @@ class ListingTable(ListingsView):
         self._packed.update(zip(refs, rows, strict=True))
         self._packed_keys += keys
 
+    def unload(self, ref: str) -> None:
+        """Forget a row but for its place among the refs, which `loaded` takes away."""
+        content = self._packed.pop(ref, None)
+        if content is not None:
+            self._packed_keys -= PackedRow(ref, content).keys
+        elif ref in self._rows:
+            self._keys.remove(self._rows.pop(ref))
+            for index in (self._untold, self._flagged, self._reported):
+                index.pop(ref, None)
+
     def loaded(self) -> None:
         self._refs[:] = sorted(self)
 

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from core import audit_log
 from core import events as ev
 from core.actors import user_actor
+from core.changes import Changes
 from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Canonical, Digest
 from core.events import (
@@ -38,12 +39,13 @@ from core.events import (
 from core.fleet_table import Cooldown, CooldownTable, FleetTable, FleetView
 from core.listing_changes import changed, saved
 from core.listing_table import ListingsView, ListingTable
-from core.packing import RowCopy, Rows
 from core.push_history import joined_histories
+from core.row_copy import AllRefs, RowCopy, Rows, SomeRefs
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import newest_ms, shared
 from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
-from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
+from core.user_rows import USERS, UserRow, user_ref
+from core.user_table import UsersView, UserTable
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
 from core.vote_table import MAX_COUNT, VotesView, VoteTable, counted_in
 from kinds.registry import BY_PLURAL
@@ -79,6 +81,7 @@ class State:
         self._digest = Digest(canonical.whole)
         self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
+        self._changes: Changes | None = None
         self.before_change: list[Callable[[str], None]] = []
         """Called with the ref of a listing or a user before it changes, or what hangs on it."""
         self._loaded_refs: dict[str, str] = {}
@@ -181,6 +184,8 @@ class State:
             self._shared_digest.changed(ref)
         if self._copy is not None:
             self._copy.changing(ref)
+        if self._changes is not None:
+            self._changes.refs.add(ref)
         for tell in self.before_change:
             tell(ref)
 
@@ -338,15 +343,38 @@ class State:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def copy_rows(self) -> RowCopy:
-        """Begin a copy of all rows as they are now. `end_copy` must end it; there is one at a time."""
-        self._copy = RowCopy((self._listings.refs, self._users.refs), self._rows_of)
+    def take_changes(self) -> Changes | None:
+        """Return what has changed since the last call, and note from now on what changes. None: nothing was
+        noted until now."""
+        noted = self._changes
+        self._changes = self._votes.changes = self._deliveries.changes = Changes()
+        return noted
+
+    def give_back(self, changes: Changes) -> None:
+        """Take changes back that no snapshot has written."""
+        if self._changes is not None:
+            changes.add(self._changes)
+        self._changes = self._votes.changes = self._deliveries.changes = changes
+
+    def copy_rows(self, changes: Changes | None = None) -> RowCopy:
+        """Begin a copy of all rows as they are now, or of those that have changed. `end_copy` must end it;
+        there is one at a time."""
+        if changes is None:
+            self._copy = RowCopy(AllRefs((self._listings.refs, self._users.refs)), self._rows_of)
+        else:
+            self._copy = RowCopy(SomeRefs(changes.refs), lambda ref: self._changed_rows_of(ref, changes))
         return self._copy
 
     def _rows_of(self, ref: str) -> Rows:
         if ref.startswith(USERS):
-            return Rows(self._users.get(ref))
-        return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)), self._vote_counts.rows(ref))
+            return Rows(ref, self._users.stored(ref))
+        deliveries, counts = tuple(self._deliveries.of(ref)), self._vote_counts.rows(ref)
+        return Rows(ref, self._listings.stored(ref), deliveries, counts)
+
+    def _changed_rows_of(self, ref: str, changes: Changes) -> Rows:
+        rows, finished = self._rows_of(ref), len(self._deliveries.finished.get(ref, ()))
+        kept = changes.kept(ref, finished) if finished else 0
+        return rows._replace(deliveries=rows.deliveries[kept:], kept=kept)
 
     def unlisted_counts(self) -> list[tuple[str, Sequence[bytes]]]:
         """Return the counts of listings that are not here: a copy of rows leaves them out."""
@@ -375,6 +403,45 @@ class State:
         self._loaded_refs.update(zip(refs, refs, strict=True))
         for ref in at_once:
             self._listings[ref]
+
+    def load_changes(self) -> None:
+        """Begin to load what has changed since the file before. The fleet's memory and cooldowns come
+        whole."""
+        self._cooldowns.clear()
+
+    def unload(self, rows: Iterable[tuple[str, int]]) -> None:
+        """Forget the rows of listings and users, and the counts and deliveries of these listings but for some
+        finished ones: new rows follow, or none if they are gone."""
+        for ref, kept in rows:
+            if ref.startswith(USERS):
+                self._users.unload(ref)
+            else:
+                self._listings.unload(ref)
+                self._deliveries.unload(ref, kept)
+                self._vote_counts.remove(ref)
+                self._loaded_refs.pop(ref, None)
+
+    def load_changed_votes(self, rows: Iterable[tuple[str, bytes, bytes]]) -> None:
+        """Take votes in the place of those of the same users: see `VoteTable.load_changed`."""
+        for ref, leaf, removed in rows:
+            self._votes.load_changed(ref, leaf, removed)
+            if leaf and ref not in self._loaded_refs:
+                self._listings.voted_for(ref)
+
+    def unload_votes(self, refs: Iterable[str]) -> None:
+        """Forget all votes of listings: new ones follow, or none."""
+        for ref in refs:
+            self._votes.remove_listing(ref)
+
+    def load_users(
+        self,
+        refs: Sequence[str],
+        rows: Sequence[bytes],
+        sessions: Sequence[Sequence[str]],
+        indexed: Sequence[str],
+    ) -> None:
+        """Take packed users: see `core/user_table.py`."""
+        self._users.load_packed(refs, rows, sessions, indexed)
 
     def load_votes(self, leaves: Iterable[tuple[str, bytes]], counted: Sequence[int] | None = None) -> None:
         """Take leaves; those of one listing come in the order of their users. `counted` has the sum of the
@@ -409,6 +476,11 @@ class State:
 
     def loaded(self) -> None:
         self._loaded_refs.clear()
+        for ref in [*self._listings.unlisted]:
+            if ref in self._listings:
+                self._listings.not_voted_for(ref)
+            else:
+                self._votes_went(ref)
         self._listings.loaded()
         self._users.loaded()
         self._digest.all_changed((*self._listings.refs, *self._users.refs))

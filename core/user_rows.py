@@ -1,18 +1,14 @@
-"""The rows of users, people who have signed in, with their sessions; and the table of them.
+"""The rows of users, people who have signed in, with their sessions.
 
 A user whom an operator has made a moderator, or put under quarantine, has a row before the first sign-in.
 Invariant: a row holds no secret: the values of sessions stay in browsers, and their digests are keyed.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Literal
 
 import msgspec
 
 from core.actors import Actor
-from core.rating_index import RatingIndex, RatingsView
 from core.rows import UNSTAMPED, Attempt, MapRow, Stamp
 from languages.language_names import Language
 
@@ -258,104 +254,11 @@ class UserRow(MapRow, frozen=True):
     def mail_sent(self, topic: MailTopic, listing: str) -> MailSent | None:
         return next((each for each in self.mails if (each.topic, each.listing) == (topic, listing)), None)
 
+    @property
+    def is_indexed(self) -> bool:
+        """True if an index other than that of sessions finds the row: see `core/user_table.py`."""
+        return bool(self.role or self.reminders_on or self.mailed_topics or self.lets_name or self.ratings)
+
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""
         return next((each for each in self.quarantines if each.act == act and each.is_in_force(now_ms)), None)
-
-
-class UsersView(Mapping[str, UserRow]):
-    """The users by ref, as readers see them."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, UserRow] = {}
-        self._refs: list[str] = []
-        self._by_session: dict[str, str] = {}
-        self._with_role: set[str] = set()
-        self._with_reminders: set[str] = set()
-        self._with_mail: set[str] = set()
-        self._named: set[int] = set()
-        self._ratings = RatingIndex()
-        self.refs: Sequence[str] = self._refs
-        """Sorted, for paging."""
-        self.by_session: Mapping[str, str] = self._by_session
-        """The refs of users, by the digests of their sessions."""
-        self.with_role: Collection[str] = self._with_role
-        """The refs of users with a role."""
-        self.with_reminders: Collection[str] = self._with_reminders
-        """The refs of users with reminders that are on."""
-        self.with_mail: Collection[str] = self._with_mail
-        """The refs of users who get mails."""
-        self.named: AbstractSet[int] = self._named
-        """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
-        self.ratings: RatingsView = self._ratings
-        """The reviews that stand, by listing."""
-
-    def __getitem__(self, ref: str) -> UserRow:
-        return self._rows[ref]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-
-class UserTable(UsersView):
-    """The rows by ref. Invariant: rows, refs and the index of sessions agree after every call."""
-
-    def put(self, row: UserRow) -> None:
-        before = self._rows.get(row.ref)
-        if before is None:
-            insort(self._refs, row.ref)
-        else:
-            self._forget_indexes(before)
-        self._rows[row.ref] = row
-        self._index(row)
-        self._rate(before.ratings if before is not None else (), row.ratings, int(row.id))
-
-    def remove(self, ref: str) -> None:
-        row = self._rows.pop(ref, None)
-        if row is not None:
-            self._forget_indexes(row)
-            self._rate(row.ratings, (), int(row.id))
-            del self._refs[bisect_left(self._refs, ref)]
-
-    def load(self, row: UserRow) -> None:
-        """Take a row of a new ref. `loaded` must follow the last one."""
-        self._rows[row.ref] = row
-        self._index(row)
-        self._rate((), row.ratings, int(row.id))
-
-    def loaded(self) -> None:
-        self._refs[:] = sorted(self._rows)
-
-    def _rate(self, before: tuple[Rating, ...], after: tuple[Rating, ...], user: int) -> None:
-        """Take the reviews of a user in the place of the earlier ones."""
-        if before is after:  # nearly always, as when a session was used
-            return
-        for each in before:
-            if each.stars:
-                self._ratings.discard(each.listing, (each.at_ms, user, each.stars))
-        for each in after:
-            if each.stars:
-                self._ratings.add(each.listing, (each.at_ms, user, each.stars))
-
-    def _index(self, row: UserRow) -> None:
-        for session in row.sessions:
-            self._by_session[session.digest] = row.ref
-        if row.role is not None:
-            self._with_role.add(row.ref)
-        if row.reminders_on:
-            self._with_reminders.add(row.ref)
-        if row.mailed_topics:
-            self._with_mail.add(row.ref)
-        if row.lets_name:
-            self._named.add(int(row.id))
-
-    def _forget_indexes(self, row: UserRow) -> None:
-        for session in row.sessions:
-            self._by_session.pop(session.digest, None)
-        self._with_role.discard(row.ref)
-        self._with_reminders.discard(row.ref)
-        self._with_mail.discard(row.ref)
-        self._named.discard(int(row.id))

@@ -22,7 +22,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from typing import final
+from typing import Protocol, final
 
 LEAF = 1_024
 COUNT_BITS = 16
@@ -37,6 +37,13 @@ SLICE_LISTINGS = 256
 _LITTLE = sys.byteorder == "little"
 
 _Leaf = array  # of 2n numbers: n users in ascending order, then their n packed votes
+
+
+class VoteChanges(Protocol):
+    """Notes changes of votes: see `core/changes.py`."""
+
+    def voted(self, ref: str, user: int) -> None: ...
+    def all_gone(self, ref: str) -> None: ...
 
 
 @final
@@ -150,6 +157,13 @@ class VotesView:
                 return _to_bytes(leaf[at:half] + leaf[half + at :])
         return None
 
+    def changed(self, ref: str, users: Sequence[int]) -> tuple[bytes, bytes]:
+        """Return a leaf with the votes of some users, in ascending order, and those users without a vote."""
+        found = [(user, packed) for user in users if (packed := self._packed(ref, user)) is not None]
+        voters = array("Q", [user for user, _ in found])
+        removed = array("Q", sorted({*users}.difference(voters)))
+        return _to_bytes(voters + array("Q", [packed for _, packed in found])), _to_bytes(removed)
+
     def by_node(self, ref: str, leaf: bytes) -> tuple[bytes, list[int]]:
         """Return a leaf of the listing without the voters of several nodes, and those voters."""
         content = _from_bytes(leaf)
@@ -209,6 +223,8 @@ class VoteTable(VotesView):
         """`most` returns the greatest count that a user may have for a listing over all nodes."""
         super().__init__()
         self._most = most
+        self.changes: VoteChanges | None = None
+        """Gets the votes that are put and removed."""
 
     def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:
         """Take the user's count at a node and the time of a vote; a greater count and a later time stay.
@@ -216,6 +232,8 @@ class VoteTable(VotesView):
         A value that does not fit its field becomes the greatest that does: 65,535 votes, the year 2109.
         """
         count, last_ms = min(count, MAX_COUNT), min(max(last_ms, 0), MAX_MS)
+        if self.changes is not None:
+            self.changes.voted(ref, user)
         voters = self._listings.get(ref)
         if voters is None:
             voters = self._listings[ref] = array("Q")
@@ -229,10 +247,18 @@ class VoteTable(VotesView):
             return
         if node >= SEVERAL:
             self._parts.setdefault(ref, {})[user] = {node: count}
-        leaf.insert(half + at, last_ms << MS_SHIFT | min(node, SEVERAL) << COUNT_BITS | count)
+        packed = last_ms << MS_SHIFT | min(node, SEVERAL) << COUNT_BITS | count
+        self._insert(ref, voters, index, at, user, packed)
+
+    def _insert(
+        self, ref: str, voters: "_Leaf[int] | _Leaves", index: int, at: int, user: int, packed: int
+    ) -> None:
+        """Insert a new voter at a place of the leaf with that index."""
+        leaf = voters.leaves[index] if type(voters) is _Leaves else voters
+        leaf.insert((len(leaf) >> 1) + at, packed)
         leaf.insert(at, user)
         self._total += 1
-        self._counted[ref] = self._counted.get(ref, 0) + count
+        self._counted[ref] = self._counted.get(ref, 0) + (packed & MAX_COUNT)
         if type(voters) is _Leaves:
             voters.firsts[index] = leaf[0]
             if len(leaf) > 2 * LEAF:
@@ -248,6 +274,9 @@ class VoteTable(VotesView):
             bits = [node << COUNT_BITS for node in nodes]
             packed = [vote & WITHOUT_NODE | bits[vote >> COUNT_BITS & SEVERAL] for vote in content[half:]]
             joined = _to_bytes(content[:half] + array("Q", packed))
+            if self.changes is not None:
+                for user in content[:half]:
+                    self.changes.voted(ref, user)
             self.load([(ref, joined)], [sum(vote & MAX_COUNT for vote in packed)])
             return
         for user, vote in zip(content[:half], content[half:], strict=True):
@@ -280,6 +309,8 @@ class VoteTable(VotesView):
         removed = _remove(leaf, user)
         if removed is None:
             return
+        if self.changes is not None:
+            self.changes.voted(ref, user)
         self._total -= 1
         self._counted[ref] -= removed & MAX_COUNT
         self._forget_parts(ref, user)
@@ -293,7 +324,32 @@ class VoteTable(VotesView):
             if len(voters.leaves) == 1:
                 self._listings[ref] = voters.leaves[0]
 
+    def load_changed(self, ref: str, leaf: bytes, removed: bytes) -> None:
+        """Take votes exactly as they are in a leaf, and remove those of some users. Parts follow."""
+        for user in _from_bytes(removed):
+            self.remove(ref, user)
+        content = _from_bytes(leaf)
+        half = len(content) >> 1
+        for user, packed in zip(content[:half], content[half:], strict=True):
+            self._set(ref, user, packed)
+
+    def _set(self, ref: str, user: int, packed: int) -> None:
+        voters = self._listings.get(ref)
+        if voters is None:
+            voters = self._listings[ref] = array("Q")
+        index, leaf = _leaf_of(voters, user)
+        half = len(leaf) >> 1
+        at = bisect_left(leaf, user, 0, half)
+        if at < half and leaf[at] == user:
+            self._counted[ref] += (packed & MAX_COUNT) - (leaf[half + at] & MAX_COUNT)
+            leaf[half + at] = packed
+            self._forget_parts(ref, user)
+        else:
+            self._insert(ref, voters, index, at, user, packed)
+
     def remove_listing(self, ref: str) -> None:
+        if self.changes is not None:
+            self.changes.all_gone(ref)
         self._total -= self.voters(ref)
         self._listings.pop(ref, None)
         self._parts.pop(ref, None)

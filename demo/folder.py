@@ -15,7 +15,8 @@ from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from listings.keys import KeyDigester
 from settings.model import Settings
-from snapshot.snapshotter import NewestSnapshot, Snapshotter
+from snapshot.files import Chain
+from snapshot.snapshotter import Snapshotter
 from storage.folder import DIGEST_SECRET, Folder, kept_keys, kept_secret, made_folder
 
 
@@ -51,7 +52,7 @@ def write_folder(path: Path, seed: int, settings: Settings, clock: Clock, receiv
         story.write(ledger)
         await ledger.durable(ledger.head)
         await keeping
-        snapshotter = Snapshotter(folder, ledger, journal, clock, NewestSnapshot(), 300)
+        snapshotter = Snapshotter(folder, ledger, journal, clock, Chain(), 300)
         await snapshotter.take()
         await journal.close()
         await running

@@ -27,7 +27,7 @@ from serving.observers import Observers
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.recovery import EmptyState, Folded, Folding, Order, Recovered, folded_apart
-from snapshot.snapshotter import NewestSnapshot, Snapshotter
+from snapshot.snapshotter import Snapshotter
 from storage.disk import OS_DISK, Disk, DiskSpace
 from storage.folder import (
     DIGEST_SECRET,
@@ -153,9 +153,8 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     is_fleets = settings.redis.url is not None or recovered.state.fleet.label
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
-    newest = NewestSnapshot(recovered.snapshot_position, recovered.snapshot_ms)
     interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
-    snapshotter = Snapshotter(folder, ledger, journal, clock, newest, interval_seconds, kept_bytes)
+    snapshotter = Snapshotter(folder, ledger, journal, clock, recovered.chain, interval_seconds, kept_bytes)
 
     names, files = BlobNames(ledger.state, settings.kinds.offered), settings.files
     bounds = BlobBounds(files.bytes_per_user, files.bytes_in_all, files.memory_bytes, files.unnamed_seconds)
@@ -167,9 +166,8 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
         return await folded_apart(Folding(fold_command, ROOT), order)
 
     def needed_bytes() -> int:
-        """Return the room for the next snapshot, which is written beside the newest, and for the journal."""
-        newest = snapshotter.last.bytes if snapshotter.last is not None else 0
-        return 2 * newest + SEGMENTS_AHEAD * journaling.segment_bytes
+        """Return the room for a whole snapshot, which is written beside the newest, and for the journal."""
+        return 2 * snapshotter.chain.whole_bytes + SEGMENTS_AHEAD * journaling.segment_bytes
 
     return Store(
         folder,

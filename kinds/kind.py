@@ -37,6 +37,11 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag_fie
 
     name: str
 
+    @property
+    def kind(self) -> Any:
+        """The tag of the profile: conversions between types of profiles look at it."""
+        return self.__struct_config__.tag
+
 
 class ListingEdit(Form, frozen=True):
     """The base of edits: the fields of a profile of a kind, and its owner."""

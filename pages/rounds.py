@@ -62,12 +62,16 @@ async def sweep(tools: Tools) -> None:
 
 
 def _slices(tools: Tools) -> Iterator[None]:
-    ledger, state = tools.ledger, tools.ledger.state
+    ledger, state, ownership = tools.ledger, tools.ledger.state, tools.ownership
+
+    def is_named(user_id: str) -> bool:
+        return not ownership.is_complete or bool(ownership.noticed_by(user_id))
+
     ledger.commit(drop_cooldowns(state, tools.clock.now_ms()))
     for refs in ref_slices(state.users.refs):
         now_ms = tools.clock.now_ms()
         ledger.commit(tools.sessions.sweep(refs, now_ms))
-        ledger.commit(sweep_users(state, refs, now_ms))
+        ledger.commit(sweep_users(state, refs, now_ms, is_named))
         if not tools.keeps_email:
             ledger.commit(forget_addresses(state, refs, now_ms))
         yield

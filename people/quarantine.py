@@ -7,12 +7,13 @@ user who may not sign in is signed out, too. An erasure does not lift quarantine
 nothing else in it, which is dropped when they are over.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
 from core.actors import GATEWAY, OPERATOR, Actor, user_actor
 from core.events import Event, QuarantineSet, SessionsEnded, UserDropped
+from core.rows import UNSTAMPED
 from core.state import State
 from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
 from languages.refusals import Invalid, Refusal
@@ -94,17 +95,28 @@ def after_erasure(state: State, user_id: str, now_ms: int) -> list[Event]:
     ]
 
 
-def sweep_users(state: State, refs: Iterable[str], now_ms: int) -> list[Event]:
-    """Drop the rows of users who have no account, and whose quarantines are over."""
+def sweep_users(
+    state: State, refs: Iterable[str], now_ms: int, is_named: Callable[[str], bool]
+) -> list[Event]:
+    """Drop the rows of users that hold nothing any more. `is_named` returns true for a user whom listings
+    name: their pages show the profile."""
     over_ms = now_ms - REMEMBERED_MS if state.fleet.label else now_ms
     rows = (state.users.get(ref) for ref in refs)
-    return [UserDropped(row.ref) for row in rows if row is not None and _is_empty(row, over_ms)]
+    return [
+        UserDropped(row.ref)
+        for row in rows
+        if row is not None and _is_empty(row, over_ms) and not (row.profile is not None and is_named(row.id))
+    ]
 
 
 def _is_empty(row: UserRow, over_ms: int) -> bool:
-    """Return true if nothing in the row has been in force since then."""
+    """Return true if nothing in the row, but for the profile, has been in force since then."""
+    signed_in = row.sessions or row.ended
+    chosen = row.reminders or row.naming or row.mail or row.mails or row.settled or row.ratings
+    stamps = row.known_stamps
     # In a fleet the end of a role has a stamp, and must be known to all nodes for good.
-    has_more = row.profile or row.sessions or row.ended or row.role or row.ratings or row.stamps is not None
+    is_known = stamps.role == UNSTAMPED and (row.stamps is None or stamps.profile.ms < over_ms)
+    has_more = signed_in or chosen or row.role or not is_known
     return not has_more and not any(each.is_in_force(over_ms) for each in row.quarantines)
 
 

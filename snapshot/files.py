@@ -1,4 +1,5 @@
-"""A snapshot file: the state as of a position, with votes that may be newer.
+"""A snapshot file: the state as of a position, with votes that may be newer; or a part, with what has changed
+since the file before it.
 
 Invariant: a file is whole or refused.
 
@@ -9,7 +10,12 @@ Invariant: a file is whole or refused.
 
 All numbers are little-endian. A chunk is bound to the header and to its number in the file, and the last one
 counts the rows, so a file that is cut, damaged or put together from two is refused whole. A file is named
-"snapshot-<position, 20 digits>". While it is written, its name ends with ".tmp" and it does not count.
+"snapshot-<position, 20 digits>", and a part "changes-<position>". While it is written, its name ends with
+".tmp" and it does not count.
+
+A chain is a whole snapshot and the parts behind it. Each part names the salt of the file before it, so that
+nobody puts together parts of two chains. It has the rows of each listing and user that have changed, as they
+are, and each vote that has changed. So a chain is loaded file by file, and the last word counts.
 
 A state is copied while it changes, in steps of at most a millisecond. Rows are exact as of the start
 position. Votes are copied leaf by leaf while more of them arrive, so some may be newer than the start
@@ -19,7 +25,7 @@ position. Replaying the journal over those changes nothing, because events carry
 import contextlib
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -27,18 +33,21 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from blobs.sealed_blobs import Blob
+from core.changes import Changes
 from core.fleet_table import Cooldown
-from core.packing import SHAPE, PackedRow, Rows, pack, unpack
+from core.packing import FIELDS, SHAPE, PackedRow, pack, pack_user, unpack, unpack_user
+from core.row_copy import Rows
 from core.rows import Delivery, FleetRow, Listing
 from core.state import State
-from core.user_rows import UserRow
+from core.user_rows import USERS, UserRow
 from core.vote_table import copy_votes, counted_in
 from storage.disk import Disk, write_all
 from storage.folder import UNFINISHED, list_numbered
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
 
 PREFIX = "snapshot-"
-MAGIC = b"VGSNAP\x00\x02"
+PART_PREFIX = "changes-"
+MAGIC = b"VGSNAP\x00\x03"
 _HEADER = struct.Struct(f"<8sQQ{KEY_ID_BYTES}s{SALT_BYTES}s")
 _CRC = _LENGTH = struct.Struct("<I")
 HEADER_BYTES = _HEADER.size + _CRC.size
@@ -60,14 +69,19 @@ class ListingsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag
     rows: list[Listing]
 
 
+class ShapeChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="shape"):
+    """The first chunk: the shape of the packed rows in the file, and the fields of each type of row."""
+
+    shape: str
+    fields: dict[str, tuple[str, ...]]
+
+
 class PackedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packed"):
     """Listings as a file holds them. A look-up unpacks them later: see `core/packing.py`.
 
-    `shape` is the shape of the rows, and `keys` the number of their API keys. A start unpacks the refs in
-    `at_once` right away.
+    `keys` is the number of their API keys. A start unpacks the refs in `at_once` right away.
     """
 
-    shape: str
     refs: list[str]
     rows: list[bytes]
     keys: int
@@ -79,7 +93,13 @@ class DeliveriesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, t
 
 
 class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="users"):
-    rows: list[UserRow]
+    """Packed users, with the digests of the sessions of each, and the refs of those that other indexes find,
+    too: see `core/user_table.py`."""
+
+    refs: list[str]
+    rows: list[bytes]
+    sessions: list[list[str]]
+    indexed: list[str]
 
 
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
@@ -114,6 +134,31 @@ class CooldownsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     rows: list[Cooldown]
 
 
+class BaseChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="base"):
+    """The first chunk of a part: the salt of the file before it."""
+
+    rows: list[bytes]
+
+
+class ChangedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="changed"):
+    """(ref, kept): listings and users whose rows a part replaces, in the chunks that follow. Those without a
+    row there are gone. So many of the finished deliveries before are kept, the newest ones."""
+
+    rows: list[tuple[str, int]]
+
+
+class VotesGoneChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes_gone"):
+    """Listings that have lost all votes since the file before. Votes since then follow."""
+
+    rows: list[str]
+
+
+class ChangedVotesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="changed_votes"):
+    """(ref, leaf, removed): votes that have changed, as a leaf, and the users whose votes were removed."""
+
+    rows: list[tuple[str, bytes, bytes]]
+
+
 class RecordsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
     """The journal behind the file's position. Only a backup has it, because no journal lies beside that."""
 
@@ -133,6 +178,8 @@ class EndChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end
     durable: int
 
 
+OfPart = BaseChunk | ChangedChunk | VotesGoneChunk | ChangedVotesChunk
+"""The chunks that only a part has."""
 Copied = (
     FleetChunk
     | CooldownsChunk
@@ -143,16 +190,16 @@ Copied = (
     | CountsChunk
     | LeavesChunk
     | PartsChunk
+    | OfPart
 )
 Chunk = Copied | RecordsChunk | BlobsChunk | EndChunk
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Chunk).decode
+_decode = msgspec.msgpack.Decoder(ShapeChunk | Chunk).decode
 
 
 def packed(rows: Sequence[Listing]) -> PackedChunk:
     return PackedChunk(
-        SHAPE,
         [row.ref for row in rows],
         list(map(pack, rows)),
         sum(len(row.keys) for row in rows),
@@ -171,7 +218,16 @@ def _is_for_at_once(row: Listing) -> bool:
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
     """Return a chunk of rows that are still packed, because nobody has asked for them."""
     return PackedChunk(
-        SHAPE, [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
+        [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
+    )
+
+
+def packed_users(rows: Sequence[UserRow]) -> UsersChunk:
+    return UsersChunk(
+        [row.ref for row in rows],
+        list(map(pack_user, rows)),
+        [[session.digest for session in row.sessions] for row in rows],
+        [row.ref for row in rows if row.is_indexed],
     )
 
 
@@ -180,10 +236,12 @@ class SnapshotCorrupt(Exception):
 
 
 class SnapshotEncoder:
-    """An encoder for the bytes of one file: first `header`, then one `encode` for each chunk."""
+    """An encoder for the bytes of one file: first `header`, then one `encode` for each chunk. It adds the
+    shape."""
 
     def __init__(self, position: int, created_ms: int, seal: Seal) -> None:
         fields = _HEADER.pack(MAGIC, position, created_ms, seal.key_id, seal.salt)
+        self.fields = Header(position, created_ms, seal.key_id, seal.salt)
         self.header = fields + _CRC.pack(zlib.crc32(fields))
         self._seal = seal
         self._chunks = 0
@@ -193,6 +251,9 @@ class SnapshotEncoder:
             chunk = packed(chunk.rows)
         elif isinstance(chunk, LeavesChunk):
             chunk = LeavesChunk(chunk.rows, [counted_in(leaf) for _, leaf in chunk.rows])
+        return (b"" if self._chunks else self._sealed(ShapeChunk(SHAPE, FIELDS))) + self._sealed(chunk)
+
+    def _sealed(self, chunk: Chunk | ShapeChunk) -> bytes:
         sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
         self._chunks += 1
         return _LENGTH.pack(len(sealed)) + sealed
@@ -208,8 +269,13 @@ class SnapshotFile:
         self._unfinished = path.with_name(path.name + UNFINISHED)
         self._encoder = encoder
         self._unsynced = 0
-        self._is_whole = False
+        self.is_whole = False
+        """True once it counts."""
         self._file = disk.create(self._unfinished)
+
+    @property
+    def header(self) -> Header:
+        return self._encoder.fields
 
     def add(self, chunk: Chunk) -> None:
         if self.size == 0:
@@ -227,12 +293,12 @@ class SnapshotFile:
     def finish(self) -> None:
         self._disk.sync(self._file)
         self._disk.rename(self._unfinished, self._path)
-        self._is_whole = True
+        self.is_whole = True
 
     def close(self) -> None:
         """Close the file, and delete it unless it is whole."""
         self._disk.close(self._file)
-        if not self._is_whole:
+        if not self.is_whole:
             with contextlib.suppress(OSError):  # the caller gets the error that made it fail
                 self._disk.unlink(self._unfinished)
 
@@ -265,15 +331,18 @@ class SnapshotReader:
     def chunks(self, keys: Keyring) -> Iterator[Chunk]:
         """Yield the chunks. Raises KeyMissing, and SnapshotCorrupt, possibly behind some good chunks."""
         seal = keys.seal_of(self.path, self.header.key_id, self.header.salt)
-        rows = 0
+        rows, is_of_our_shape = 0, False
         chunk: Chunk | None = None
         for piece in self.unsealed(seal):
             if isinstance(chunk, EndChunk):
                 raise SnapshotCorrupt(f"{self.path} does not end where it should")
             try:
-                chunk = _decode(piece)
-                if isinstance(chunk, PackedChunk) and chunk.shape != SHAPE:
-                    chunk = ListingsChunk(list(map(unpack, chunk.rows)))
+                decoded = _decode(piece)
+                if isinstance(decoded, ShapeChunk):
+                    is_of_our_shape = decoded.shape == SHAPE
+                    _refuse_unreadable(decoded)
+                    continue
+                chunk = decoded if is_of_our_shape else _in_our_shape(decoded)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
                     f"{self.path} has content that this version does not know: {error}"
@@ -306,6 +375,64 @@ class SnapshotReader:
         return piece
 
 
+def _refuse_unreadable(chunk: ShapeChunk) -> None:
+    """Raise DecodeError if this version has other fields than the file, but for new ones at the end."""
+    for name, fields in chunk.fields.items():
+        if FIELDS.get(name, ())[: len(fields)] != fields:
+            raise msgspec.DecodeError(f"a {name} with the fields {', '.join(fields)}")
+
+
+def _in_our_shape(chunk: "Chunk") -> "Chunk":
+    """Return a chunk of a version whose rows had fewer fields. Raises DecodeError."""
+    match chunk:
+        case PackedChunk():
+            return ListingsChunk(list(map(unpack, chunk.rows)))
+        case UsersChunk():
+            return packed_users(list(map(unpack_user, chunk.rows)))
+        case _:
+            return chunk
+
+
+class Chain(NamedTuple):
+    """A whole snapshot and the parts behind it."""
+
+    whole: int = 0
+    """The position of the snapshot; 0 without one."""
+    position: int = 0
+    """The position of the last file."""
+    salt: bytes = b""
+    """The salt of the last file."""
+    created_ms: int = 0
+    """The wall time at which the last file was begun: it holds all that was durable then."""
+    whole_ms: int = 0
+    """The wall time at which the snapshot was begun."""
+    whole_bytes: int = 0
+    last_bytes: int = 0
+    """The bytes of the last file."""
+    parts: int = 0
+    part_bytes: int = 0
+    is_broken: bool = False
+    """True if a newer file was damaged: then no part continues the chain."""
+
+    def with_file(self, file: "SnapshotReader | SnapshotFile") -> "Chain":
+        """Return the chain with one more file; without a salt, the chain that begins with it."""
+        header, size = file.header, file.size
+        if not self.salt:
+            position, at_ms = header.position, header.created_ms
+            return Chain(position, position, header.salt, at_ms, at_ms, size, size)
+        return self._replace(
+            position=header.position,
+            salt=header.salt,
+            created_ms=header.created_ms,
+            last_bytes=size,
+            parts=self.parts + 1,
+            part_bytes=self.part_bytes + size,
+        )
+
+
+NO_CHAIN = Chain()
+
+
 def snapshot_path(folder: Path, position: int) -> Path:
     return folder / f"{PREFIX}{position:020d}"
 
@@ -315,25 +442,60 @@ def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
     return list_numbered(folder, PREFIX)
 
 
+def part_path(folder: Path, position: int) -> Path:
+    return folder / f"{PART_PREFIX}{position:020d}"
+
+
+def list_parts(folder: Path) -> list[tuple[int, Path]]:
+    """Return (position, path) of each whole part, oldest first."""
+    return list_numbered(folder, PART_PREFIX)
+
+
+def position_of(path: Path) -> int:
+    """Return the position in the name of a file."""
+    return int(path.name.rpartition("-")[2])
+
+
+def list_chains(folder: Path) -> list[list[Path]]:
+    """Return the paths of each snapshot and of the parts behind it, the oldest chain first."""
+    chains = list[list[Path]]()
+    for _, path in list_files(folder):
+        if path.name.startswith(PREFIX):
+            chains.append([path])
+        elif chains:
+            chains[-1].append(path)
+    return chains
+
+
+def list_files(folder: Path) -> list[tuple[int, Path]]:
+    """Return (position, path) of all snapshots and parts, oldest first."""
+    return sorted([*list_snapshots(folder), *list_parts(folder)])
+
+
 DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
 COOLDOWNS_PER_CHUNK = 4_096
 COUNTS_PER_CHUNK = 256
+VOTES_PER_CHUNK = 1_024
+LISTINGS_PER_CHUNK = 256
 
 
 class StateCopy:
     """The chunks of a state as it is now, except the last. `rows` counts their rows so far.
 
-    It is a context, because the state sets changing rows aside while the copy is under way.
+    With `changes`, they are those of a part behind the file with the salt `base`. It is a context, because
+    the state sets changing rows aside while the copy is under way.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, changes: Changes | None = None, base: bytes = b"") -> None:
         self.rows = 0
         self._state = state
-        self._copy = state.copy_rows()
+        self._changes = changes
+        self._base = base
+        self._copy = state.copy_rows(changes)
         self._fleet = state.fleet.row
         self._cooldowns = list(state.cooldowns.items())
-        self._orphans_counts = state.unlisted_counts()
+        self._orphans_counts = state.unlisted_counts() if changes is None else []
 
     def __enter__(self) -> "StateCopy":
         return self
@@ -347,6 +509,8 @@ class StateCopy:
             yield chunk
 
     def _chunks(self) -> Iterator[Copied]:
+        if self._changes is not None:
+            yield BaseChunk([self._base])
         if self._fleet.labels:
             yield FleetChunk([self._fleet])
         for start in range(0, len(self._cooldowns), COOLDOWNS_PER_CHUNK):
@@ -355,20 +519,24 @@ class StateCopy:
             yield from self._of_rows(slice_)
         for start in range(0, len(self._orphans_counts), COUNTS_PER_CHUNK):
             yield CountsChunk(self._orphans_counts[start : start + COUNTS_PER_CHUNK])
-        yield from self._votes()
+        yield from self._votes() if self._changes is None else self._changed_votes(self._changes)
         parts = self._parts()
         while few := list(islice(parts, PARTS_PER_CHUNK)):
             yield PartsChunk(few)
 
-    @staticmethod
-    def _of_rows(slice_: Sequence[Rows]) -> Iterator[Copied]:
+    def _of_rows(self, slice_: Sequence[Rows]) -> Iterator[Copied]:
+        if self._changes is not None:
+            yield ChangedChunk([(rows.ref, rows.kept) for rows in slice_])
+        else:
+            slice_ = [rows for rows in slice_ if rows.row is not None]
         if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
             yield ListingsChunk(listings)
-        if packed := [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]:
+        still = [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]
+        if packed := [row for row in still if not row.ref.startswith(USERS)]:
             yield still_packed(packed)
-        if users := [rows.row for rows in slice_ if isinstance(rows.row, UserRow)]:
-            yield UsersChunk(users)
-        if counts := [(rows.row.ref, rows.counts) for rows in slice_ if rows.row and rows.counts]:
+        if users := [row for row in still if row.ref.startswith(USERS)]:
+            yield packed_users([unpack_user(row.content) for row in users])
+        if counts := [(rows.ref, rows.counts) for rows in slice_ if rows.counts]:
             yield CountsChunk(counts)
         deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
         for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
@@ -383,10 +551,31 @@ class StateCopy:
         for leaves in copy_votes(self._state.votes, self._state.listings.refs):
             yield LeavesChunk([row for row in leaves if row[0] not in early] if early else leaves)
 
+    def _changed_votes(self, changes: Changes) -> Iterator[VotesGoneChunk | ChangedVotesChunk]:
+        gone = iter(sorted(changes.gone))
+        while few := list(islice(gone, LISTINGS_PER_CHUNK)):
+            yield VotesGoneChunk(few)
+        rows, size = list[tuple[str, bytes, bytes]](), 0
+        for ref, noted in changes.votes.items():
+            users = sorted({*noted})
+            for start in range(0, len(users), VOTES_PER_CHUNK):
+                some = users[start : start + VOTES_PER_CHUNK]
+                rows.append((ref, *self._state.votes.changed(ref, some)))
+                size += len(some)
+                if size >= VOTES_PER_CHUNK or len(rows) >= LISTINGS_PER_CHUNK:
+                    yield ChangedVotesChunk(rows)
+                    rows, size = [], 0
+        yield ChangedVotesChunk(rows)
+
     def _parts(self) -> Iterator[tuple[str, int, dict[int, int]]]:
         several = self._state.votes.several
-        for ref in list(several):
-            for user in list(several.get(ref, ())):
+        for ref in list(several) if self._changes is None else self._changes.votes:
+            of_listing = several.get(ref, {})
+            if self._changes is None:
+                users: Iterable[int] = list(of_listing)
+            else:
+                users = {*self._changes.votes[ref]} if of_listing else ()
+            for user in users:
                 counts = several.get(ref, {}).get(user)
                 if counts is not None:
                     yield ref, user, dict(counts)

@@ -7,7 +7,7 @@ verification reads everything, and goes on behind bad bytes.
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -28,10 +28,11 @@ _TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}",
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A file. `position` is a snapshot's, or the first one of a segment; `key_id` is in hex."""
+    """A file. `position` is that of a snapshot or a part, or the first one of a segment; `key_id` is in
+    hex."""
 
     path: str
-    kind: Literal["snapshot", "segment", "torn", "unfinished", "files", "index"]
+    kind: Literal["snapshot", "part", "segment", "torn", "unfinished", "files", "index"]
     bytes: int
     position: int | None = None
     created_ms: int | None = None
@@ -60,7 +61,7 @@ class Contents(msgspec.Struct, frozen=True):
 def found_in(folder: Path) -> Iterator[Found]:
     """Yield the files of a data folder. A file that is deleted meanwhile is left out."""
     readers = [
-        *[(_snapshot, path) for _, path in files.list_snapshots(folder)],
+        *[(_snapshot, path) for _, path in files.list_files(folder)],
         *[(_segment, path) for _, path in list_segments(folder)],
         *[(_torn, path) for path in sorted(folder.glob("*" + TORN_SUFFIX))],
         *[(_unfinished, path) for path in sorted(folder.glob("*" + UNFINISHED))],
@@ -84,7 +85,7 @@ def needed_keys(folder: Path) -> set[bytes]:
     """
     needed = set[bytes]()
     for found in found_in(folder):
-        if found.kind in ("snapshot", "segment"):
+        if found.kind in ("snapshot", "part", "segment"):
             if found.key_id is None:
                 raise FolderUnusable(f"{found.path} does not tell which key it needs ({found.problem})")
             needed.add(bytes.fromhex(found.key_id))
@@ -99,7 +100,11 @@ def snapshot_found(path: Path) -> Found:
     """Describe a snapshot or a backup by its header. Raises SnapshotCorrupt and OSError."""
     reader = files.SnapshotReader(path)
     header = reader.header
-    return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
+    return Found(str(path), _kind(path), reader.size, header.position, header.created_ms, header.key_id.hex())
+
+
+def _kind(path: Path) -> Literal["snapshot", "part"]:
+    return "part" if path.name.startswith(files.PART_PREFIX) else "snapshot"
 
 
 def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda *_: None) -> Contents:
@@ -116,6 +121,8 @@ def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda 
                 users += len(chunk.rows)
             case files.LeavesChunk():
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
+            case files.ChangedVotesChunk():
+                votes += sum(len(leaf) // 16 for _, leaf, _ in chunk.rows)
             case files.RecordsChunk():
                 records += len(chunk.rows)
             case files.BlobsChunk():
@@ -128,7 +135,7 @@ def _snapshot(path: Path) -> Found:
     try:
         return snapshot_found(path)
     except files.SnapshotCorrupt as error:
-        return Found(str(path), "snapshot", path.stat().st_size, problem=str(error))
+        return Found(str(path), _kind(path), path.stat().st_size, problem=str(error))
 
 
 def _segment(path: Path) -> Found:
@@ -199,8 +206,8 @@ def verify_file(path: Path, keys: Keyring, empty_state: recovery.EmptyState, bar
 def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) -> VerifiedDisk:
     """Read every snapshot and the journal to its end, and then fold them as a start does."""
     verified = VerifiedDisk([])
-    for position, path in files.list_snapshots(folder.path):
-        verified.findings.append(_verified_snapshot(folder, path, position, empty_state, bars(path.name)))
+    for chain in files.list_chains(folder.path):
+        verified.findings.extend(_verified_chain(folder, chain, empty_state, bars))
     verified.findings.append(_verified_journal(folder, bars("the journal")))
     if (folder.path / SEARCH_INDEX).exists():
         verified.findings.append(_verified_index(folder))
@@ -216,16 +223,22 @@ def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) 
     return verified
 
 
-def _verified_snapshot(
-    folder: Folder, path: Path, position: int, empty_state: recovery.EmptyState, progress: recovery.Progress
-) -> Finding:
-    try:
-        loaded = recovery.load_snapshot(path, folder.keys, empty_state, progress)
-    except recovery.UNREADABLE as error:
-        return Finding(path.name, good=False, text=str(error))
-    if loaded.position != position:
-        return Finding(path.name, good=False, text=f"it was renamed: it is of position {loaded.position}")
-    return _whole(path, loaded)
+def _verified_chain(
+    folder: Folder, paths: Sequence[Path], empty_state: recovery.EmptyState, bars: Bars
+) -> Iterator[Finding]:
+    """Read a snapshot and its parts. Nothing can be said of the parts behind a damaged file, or behind a
+    missing one, but that they cannot be used."""
+    state, chain = empty_state(), files.NO_CHAIN
+    for number, path in enumerate(paths):
+        try:
+            loaded = recovery.load_file(chain, path, folder.keys, state, bars(path.name))
+        except recovery.UNREADABLE as error:
+            yield Finding(path.name, good=False, text=str(error))
+            for behind in paths[number + 1 :]:
+                yield Finding(behind.name, good=False, text=f"no use without {path.name}")
+            return
+        yield _whole(path, loaded)
+        chain = loaded.chain
 
 
 def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
@@ -269,12 +282,14 @@ def _verified_blobs(folder: Folder, state: State) -> Finding:
 
 
 def _verified_journal(folder: Folder, progress: recovery.Progress) -> Finding:
-    """Read every record of the journal that the oldest snapshot does not make superfluous."""
+    """Read every record of the journal that the oldest chain does not make superfluous."""
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
     if not segments:
         return Finding(what, good=True, text="there is none")
-    before = [segments[0][0] - 1, *(position for position, _ in files.list_snapshots(folder.path)[:1])]
+    chains = files.list_chains(folder.path)
+    oldest = chains[0][-1:] if len(chains) > 1 else [path for chain in chains for path in chain[:1]]
+    before = [segments[0][0] - 1, *map(files.position_of, oldest)]
     first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):

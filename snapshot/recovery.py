@@ -39,19 +39,19 @@ class Recovered(NamedTuple):
 
     state: State
     tail: Tail
-    snapshot_position: int
-    """The position of the snapshot that recovery began from; 0 without one."""
-    snapshot_ms: int
-    """The wall time at which it was begun; 0 without one."""
+    chain: files.Chain
+    """The snapshot that recovery began from, with its parts."""
 
 
 class Loaded(NamedTuple):
-    """The state of one file. It is exact as of `position` once every record up to `durable` is applied."""
+    """The state of a file, or of a chain of files. It is exact as of `position` once every record up to
+    `durable` is applied."""
 
     state: State
     position: int
     durable: int
     created_ms: int
+    chain: files.Chain
 
 
 class UnreadableRecord(Exception):
@@ -77,23 +77,68 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
             raise files.SnapshotCorrupt(f"{folder.path} holds a restore that was cut off: restore again")
     with no_garbage():
         loaded = _newest_good(folder, empty_state)
+        loaded.state.take_changes()
         reader = JournalReader(folder)
         for number, record in reader.records(loaded.position, until):
             apply_record(loaded.state, folder.path, number, record)
     if until is None and reader.tail.head < loaded.durable:
         path, end = reader.tail.segment or folder.path, reader.tail.end
         raise JournalCorrupt(path, end, f"records up to position {loaded.durable} are missing")
-    return Recovered(loaded.state, reader.tail, loaded.position, loaded.created_ms)
+    return Recovered(loaded.state, reader.tail, loaded.chain)
 
 
 def load_snapshot(
     path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
 ) -> Loaded:
-    """Return the state of one file. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord."""
-    reader, state = files.SnapshotReader(path), empty_state()
+    """Return the state of one file, whatever its name. Raises SnapshotCorrupt, KeyMissing,
+    UnreadableRecord."""
+    loaded = _load(files.NO_CHAIN, path, keys, empty_state(), progress)
+    loaded.state.loaded()
+    return loaded
+
+
+def load_chain(paths: Sequence[Path], keys: Keyring, empty_state: EmptyState) -> Loaded:
+    """Return the state of a snapshot with its parts. Raises BadFile, KeyMissing, UnreadableRecord."""
+    loaded = Loaded(empty_state(), 0, 0, 0, files.NO_CHAIN)
+    for number, path in enumerate(paths):
+        try:
+            loaded = load_file(loaded.chain, path, keys, loaded.state)
+        except files.SnapshotCorrupt as error:
+            raise BadFile(str(error), number) from error
+    loaded.state.loaded()
+    return loaded
+
+
+class BadFile(files.SnapshotCorrupt):
+    """A file of a chain is damaged; `number` is its place."""
+
+    def __init__(self, text: str, number: int) -> None:
+        super().__init__(text)
+        self.number = number
+
+
+def load_file(
+    chain: files.Chain, path: Path, keys: Keyring, state: State, progress: Progress = lambda *_: None
+) -> Loaded:
+    """Load a snapshot of a folder into an empty state, or a part into the state of the chain before it.
+    `state.loaded()` must follow the last file. Raises SnapshotCorrupt, KeyMissing."""
+    loaded = _load(chain, path, keys, state, progress)
+    if loaded.position != files.position_of(path):
+        raise files.SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
+    return loaded
+
+
+def _load(chain: files.Chain, path: Path, keys: Keyring, state: State, progress: Progress) -> Loaded:
+    reader = files.SnapshotReader(path)
     position = durable = reader.header.position
+    base: bytes | None = None
     for chunk in reader.chunks(keys):
         match chunk:
+            case files.BaseChunk():
+                base = chunk.rows[0]
+                if base != chain.salt:
+                    raise files.SnapshotCorrupt(f"{path} is a part, and the file before it is missing")
+                load_chunk(state, chunk)
             case files.RecordsChunk():
                 if position == reader.header.position:
                     state.loaded()
@@ -105,18 +150,22 @@ def load_snapshot(
             case files.EndChunk():
                 durable = chunk.durable
             case _:
-                _load(state, chunk)
+                load_chunk(state, chunk)
         progress(reader.read_bytes, reader.size)
-    state.loaded()
-    return Loaded(state, position, durable, reader.header.created_ms)
+    if chain.salt and base is None:
+        raise files.SnapshotCorrupt(f"{path} is not a part")
+    return Loaded(state, position, durable, reader.header.created_ms, chain.with_file(reader))
 
 
-def _load(state: State, chunk: files.Copied) -> None:
+def load_chunk(state: State, chunk: files.Copied) -> None:
+    """Load the rows of a chunk. After the last one, `state.loaded()` must follow."""
     match chunk:
         case files.PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case files.ListingsChunk() | files.DeliveriesChunk() | files.UsersChunk():
+        case files.ListingsChunk() | files.DeliveriesChunk():
             state.load(chunk.rows)
+        case files.UsersChunk():
+            state.load_users(chunk.refs, chunk.rows, chunk.sessions, chunk.indexed)
         case files.LeavesChunk():
             state.load_votes(chunk.rows, chunk.counted or None)
         case files.CountsChunk():
@@ -127,6 +176,20 @@ def _load(state: State, chunk: files.Copied) -> None:
             state.load_fleet(chunk.rows[0])
         case files.CooldownsChunk():
             state.load_cooldowns(chunk.rows)
+        case _:
+            _load_change(state, chunk)
+
+
+def _load_change(state: State, chunk: files.OfPart) -> None:
+    match chunk:
+        case files.BaseChunk():
+            state.load_changes()
+        case files.ChangedChunk():
+            state.unload(chunk.rows)
+        case files.VotesGoneChunk():
+            state.unload_votes(chunk.rows)
+        case files.ChangedVotesChunk():
+            state.load_changed_votes(chunk.rows)
 
 
 def apply_record(state: State, path: Path, number: int, record: bytes) -> None:
@@ -150,16 +213,17 @@ def apply_events(state: State, events: Iterable[Event]) -> None:
 
 
 def _newest_good(folder: Folder, empty_state: EmptyState) -> Loaded:
-    for position, path in reversed(files.list_snapshots(folder.path)):
-        try:
-            loaded = load_snapshot(path, folder.keys, empty_state)
-            if loaded.position != position:
-                raise files.SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
-        except files.SnapshotCorrupt as error:
-            log.error("%s; falling back to the snapshot before it", error)
-        else:
-            return loaded
-    return Loaded(empty_state(), 0, 0, 0)
+    is_newest = True
+    for chain in reversed(files.list_chains(folder.path)):
+        while chain:
+            try:
+                loaded = load_chain(chain, folder.keys, empty_state)
+            except BadFile as error:
+                log.error("%s; falling back to the snapshot before it", error)
+                chain, is_newest = chain[: error.number], False
+            else:
+                return loaded if is_newest else loaded._replace(chain=loaded.chain._replace(is_broken=True))
+    return Loaded(empty_state(), 0, 0, 0, files.NO_CHAIN)
 
 
 @contextmanager

@@ -187,7 +187,7 @@ def _write_state(folder: Folder, source: Source, now_ms: int) -> None:
         file.close()
     try:
         folder.disk.sync_folder(folder.path)
-        _begin_journal(folder, source.position)
+        begin_journal(folder, source.position)
     except BaseException:
         for left in (segment_path(folder.path, source.position + 1), path):
             with suppress(OSError):  # the caller gets the error that made it fail
@@ -204,7 +204,7 @@ def _as_copy(chunk: files.Copied) -> files.Copied:
     )
 
 
-def _begin_journal(folder: Folder, position: int) -> None:
+def begin_journal(folder: Folder, position: int) -> None:
     writer = SegmentWriter(folder, EMPTY._replace(head=position), segment_bytes=1)
     try:
         writer.write(FrameKind.CLOSED, [])

@@ -1,6 +1,12 @@
 """Snapshots and backups while the gateway serves. Invariant: a snapshot never forks, holds the
 loop, or contains what is not durable.
 
+Most snapshots are parts: they hold what has changed since the one before (`snapshot/files.py`). A whole one
+begins a new chain when the parts and the journal behind the last whole one would make a start slow, when it
+is old, when a file needs an older sealing key, or when it is so small that parts are not worth it. The chain
+before stays until the next one begins, and so does the journal behind it. So a start can do without a file
+that is damaged.
+
 The loop copies the state in small steps (`snapshot/files.py`). A thread seals and writes the chunks and
 syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
 only when everything that it may hold is durable in the journal.
@@ -17,11 +23,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from blobs.sealed_blobs import SealedBlobs
-from core.clock import NS_PER_SECOND, Clock
+from core.changes import Changes
+from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
 from journal.journal import Journal
-from journal.segments import JournalReader, delete_behind
+from journal.segments import JournalReader, delete_behind, list_segments
 from snapshot import files
 from snapshot.inspection import needed_keys
 from storage.folder import Folder, FolderUnusable
@@ -29,19 +36,18 @@ from storage.folder import Folder, FolderUnusable
 log = logging.getLogger(__name__)
 
 RECORDS_PER_CHUNK = 512
+WHOLE_BELOW = 4 << 20
+"""The bytes of a whole snapshot below which it has no parts."""
+MOST_PARTS = 32
+BEHIND_SHARE = 4
+"""The part of a whole snapshot that its parts and the journal behind it may reach together: 1 / 4."""
+WHOLE_EVERY_MS = MS_PER_DAY
 
 
 class SnapshotWritten(NamedTuple):
     position: int
     bytes: int
     seconds: float
-
-
-class NewestSnapshot(NamedTuple):
-    """The snapshot that recovery began from; zeros without one."""
-
-    position: int = 0
-    created_ms: int = 0
 
 
 class Snapshotter:
@@ -51,15 +57,16 @@ class Snapshotter:
         ledger: Ledger,
         journal: Journal,
         clock: Clock,
-        newest: NewestSnapshot,
+        chain: files.Chain,
         interval_seconds: float,
         kept_bytes: int = 0,
     ) -> None:
-        """`kept_bytes` of the journal are kept although no start needs them."""
-        self.position, self.created_ms = newest
-        """The wall time at which the newest snapshot was begun: it holds all that was durable then."""
+        """`chain` is the one that recovery began from. `kept_bytes` of the journal are kept although no start
+        needs them."""
+        self.chain = chain
+        """The newest chain."""
         self.last: SnapshotWritten | None = None
-        """The newest snapshot of this process."""
+        """The newest snapshot or part of this process."""
         self.failures = 0
         self.failure: str | None = None
         """The reason why the newest attempt failed; None if it did not."""
@@ -73,8 +80,18 @@ class Snapshotter:
         self._unneeded: set[bytes] = set()
         """The ids of sealing keys that no file needs any more and that were logged."""
         self.beside: list[Callable[[int], Awaitable[None]]] = []
-        """They are called behind each new snapshot, with its position."""
+        """They are called behind each new snapshot or part, with its position, while the lock is held."""
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
+
+    @property
+    def position(self) -> int:
+        """The position of the newest snapshot or part."""
+        return self.chain.position
+
+    @property
+    def created_ms(self) -> int:
+        """The wall time at which it was begun: it holds all that was durable then."""
+        return self.chain.created_ms
 
     async def run(self) -> None:
         while True:
@@ -93,17 +110,24 @@ class Snapshotter:
             log.error("no snapshot was taken: %s", error)
 
     async def take(self) -> SnapshotWritten:
-        """Write a snapshot of the state as it is now. Raises OSError, Unavailable."""
+        """Write a snapshot of the state as it is now, or of what has changed. Raises OSError, Unavailable."""
         async with self.lock:
             started_ns, started_ms = self._clock.monotonic_ns(), self._clock.now_ms()
             position = self._ledger.head
             if position == self.position > 0:  # nothing is new, and the snapshot before it must stay
-                size = files.snapshot_path(self._folder.path, position).stat().st_size
-                return SnapshotWritten(position, size, 0.0)
-            with files.StateCopy(self._ledger.state) as copy:
-                self._journal.rotate()
-                size = await self._write(position, copy)
-            self.position, self.created_ms = position, started_ms
+                _, path = files.list_files(self._folder.path)[-1]
+                return SnapshotWritten(position, path.stat().st_size, 0.0)
+            is_due = self._is_whole_due(started_ms)
+            changes = self._ledger.state.take_changes() or _unknown_changes()
+            written = None if is_due or changes.is_lost else changes
+            try:
+                with files.StateCopy(self._ledger.state, written, self.chain.salt) as copy:
+                    self._journal.rotate()
+                    self.chain = await self._write(position, started_ms, copy, is_part=written is not None)
+            except BaseException:
+                self._ledger.state.give_back(changes)
+                raise
+            size = self.chain.last_bytes
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
             self.last, self.failure = SnapshotWritten(position, size, seconds), None
             log.info("snapshot of position %d, %d bytes, %.2f s", *self.last)
@@ -111,9 +135,30 @@ class Snapshotter:
                 await call(position)
             return self.last
 
-    async def _write(self, position: int, copy: files.StateCopy) -> int:
-        path, loop = files.snapshot_path(self._folder.path, position), asyncio.get_running_loop()
-        file = files.SnapshotFile(self._folder.disk, path, self._encoder(position))
+    def _is_whole_due(self, now_ms: int) -> bool:
+        """Return true if a part is not enough."""
+        chain = self.chain
+        if not chain.salt or chain.is_broken or chain.whole_bytes < WHOLE_BELOW or chain.parts >= MOST_PARTS:
+            return True
+        segments = [path for first, path in list_segments(self._folder.path) if first > chain.whole]
+        behind = chain.part_bytes + sum(path.stat().st_size for path in segments)
+        is_old = not 0 <= now_ms - chain.whole_ms < WHOLE_EVERY_MS
+        return is_old or behind * BEHIND_SHARE >= chain.whole_bytes or self._has_older_keys()
+
+    def _has_older_keys(self) -> bool:
+        keys = self._folder.keys
+        paths = [path for _, path in files.list_files(self._folder.path)] if len(keys.key_ids) > 1 else []
+        try:
+            return any(files.SnapshotReader(path).header.key_id != keys.newest for path in paths)
+        except files.SnapshotCorrupt:
+            return True
+
+    async def _write(
+        self, position: int, now_ms: int, copy: files.StateCopy, *, is_part: bool
+    ) -> files.Chain:
+        path_of = files.part_path if is_part else files.snapshot_path
+        path, loop = path_of(self._folder.path, position), asyncio.get_running_loop()
+        file = files.SnapshotFile(self._folder.disk, path, self._encoder(position, now_ms))
         try:
             with ThreadPoolExecutor(1, "snapshot", give_way) as thread:
                 for chunk in copy:
@@ -122,20 +167,30 @@ class Snapshotter:
                 await self._journal.synced(newest)
                 await loop.run_in_executor(thread, file.add, files.EndChunk(copy.rows, newest))
                 await loop.run_in_executor(thread, file.finish)
-                await loop.run_in_executor(thread, self._tidy)
+                chain = (self.chain if is_part else files.NO_CHAIN).with_file(file)
+                await loop.run_in_executor(thread, self._tidy, chain)
+        except BaseException:
+            if file.is_whole:  # no part continues the chain, because it cannot know whether this file stays
+                self.chain = self.chain._replace(is_broken=True)
+            raise
         finally:
             file.close()  # only when the thread has ended, because it may still be writing
-        return file.size
+        return chain
 
-    def _tidy(self) -> None:
-        """Keep the new snapshot, the last good one before it, and the journal behind that one."""
-        disk = self._folder.disk
-        disk.sync_folder(self._folder.path)  # the new snapshot is durable before an older one is deleted
-        for position, path in files.list_snapshots(self._folder.path):
-            if position < self.position:
-                disk.unlink(path)
-        if self.position:
-            delete_behind(self._folder, self.position, self._kept_bytes)
+    def _tidy(self, chain: files.Chain) -> None:
+        """Keep the new chain, the last good one before it, and the journal behind that one."""
+        disk, before = self._folder.disk, self.chain
+        disk.sync_folder(self._folder.path)  # the new file is durable before an older one is deleted
+        found = files.list_files(self._folder.path)
+        if chain.parts:
+            older = max((position for position, _ in found if position < chain.whole), default=0)
+        else:
+            older = before.position
+            for position, path in found:
+                if position < chain.whole and not before.whole <= position <= before.position:
+                    disk.unlink(path)
+        if older:
+            delete_behind(self._folder, older, self._kept_bytes)
         self._tell_unneeded_keys()
 
     def _tell_unneeded_keys(self) -> None:
@@ -173,7 +228,7 @@ class Snapshotter:
         try:
             with files.StateCopy(self._ledger.state) as copy:
                 self._journal.rotate()  # so that the records behind the position begin a segment
-                encoder = self._encoder(position)
+                encoder = self._encoder(position, self._clock.now_ms())
                 yield encoder.header
                 for chunk in copy:
                     yield await loop.run_in_executor(thread, encoder.encode, chunk)
@@ -191,8 +246,15 @@ class Snapshotter:
         finally:
             thread.shutdown(wait=False)  # a client that goes away leaves it at work: the loop does not wait
 
-    def _encoder(self, position: int) -> files.SnapshotEncoder:
-        return files.SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())
+    def _encoder(self, position: int, now_ms: int) -> files.SnapshotEncoder:
+        return files.SnapshotEncoder(position, now_ms, self._folder.keys.new_seal())
+
+
+def _unknown_changes() -> Changes:
+    """Return the changes before anything was noted."""
+    changes = Changes()
+    changes.is_lost = True
+    return changes
 
 
 def _some_records(behind: Iterator[tuple[int, bytes]]) -> list[bytes]:

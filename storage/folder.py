@@ -37,7 +37,7 @@ _NUMBER = r"\d{20}"
 _WHOLE_ONCE_RENAMED = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN, SEARCH_INDEX)
 _OURS = re.compile(
     rf"{LOCK}|{BLOBS}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
-    rf"|({'|'.join(map(re.escape, _WHOLE_ONCE_RENAMED))}|(journal|snapshot)-{_NUMBER})"
+    rf"|({'|'.join(map(re.escape, _WHOLE_ONCE_RENAMED))}|(journal|snapshot|changes)-{_NUMBER})"
     rf"({re.escape(UNFINISHED)})?",
     re.ASCII,
 )

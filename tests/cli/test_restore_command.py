@@ -204,8 +204,8 @@ def test_a_restore_that_is_told_to_stop_makes_nothing_and_says_so(kept: Kept, tm
     new = tmp_path / "new"
     before = {path.name for path in tmp_path.iterdir()}
     stopping = (
-        "import os, snapshot.restore as r; w = r._begin_journal; "
-        "r._begin_journal = lambda *a: (w(*a), os.kill(os.getpid(), signal.SIGTERM))"
+        "import os, snapshot.restore as r; w = r.begin_journal; "
+        "r.begin_journal = lambda *a: (w(*a), os.kill(os.getpid(), signal.SIGTERM))"
     )
     stopped = restoring(kept, new, stopping)
     assert (stopped.returncode, stopped.stdout) == (1, "")

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from core.actors import user_actor
 from core.events import ListingMerged
-from core.packing import PackedRow, brief_of, pack, shape_of, unpack
-from core.rows import Eligibility, Key, Listing, OwnerMessage, Review, Reviewed, ServerCheck
+from core.packing import PackedRow, brief_of, pack, pack_user, shape_of, unpack, unpack_user
+from core.rows import Eligibility, Key, Listing, Review, Reviewed
+from core.user_rows import Rating, UserProfile, UserRow, UserSession, user_ref
 from kinds.bots import BOTS
 from kinds.kind import Kind
 from kinds.registry import KINDS
@@ -25,18 +25,18 @@ def test_a_row_is_unpacked_as_it_was_packed(event: ListingMerged) -> None:
     assert unpack(pack(event.row)) == event.row
 
 
-def test_a_row_without_a_message_has_the_bytes_of_older_versions() -> None:
-    assert b"message" not in pack(ROW)
-    assert b"message" not in msgspec.json.encode(ROW)
-    told = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, None)
-    assert b"message" in pack(replace(ROW, message=told))
+def test_a_packed_row_holds_no_names_of_fields() -> None:
+    assert b"owner_id" in msgspec.json.encode(ROW)
+    assert b"owner_id" not in pack(ROW)
+    assert b"short_description" not in pack(ROW)
 
 
-def test_a_row_without_a_check_has_the_bytes_of_older_versions() -> None:
-    assert b"eligib" not in pack(ROW) + msgspec.json.encode(ROW)
-    checked = replace(ROW, eligibility=Eligibility(NOW_MS, (ServerCheck("age", "pass", 20, 14, NOW_MS),)))
-    assert unpack(pack(checked)) == checked
-    assert b"hidden" not in pack(checked)
+def test_a_user_is_unpacked_as_it_was_packed() -> None:
+    session = UserSession("d1", "Firefox", NOW_MS, NOW_MS)
+    row = UserRow(
+        user_ref(OWNER), NOW_MS, UserProfile("ada"), (session,), ratings=(Rating(BOT_REF, NOW_MS, 5),)
+    )
+    assert unpack_user(pack_user(row)) == row
 
 
 def test_a_brief_says_whether_everybody_may_see_a_listing() -> None:

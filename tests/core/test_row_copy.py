@@ -1,15 +1,17 @@
-"""core/packing.py: a copy has the rows of the moment at which it began, even if they change meanwhile."""
+"""core/row_copy.py: a copy has the rows of the moment at which it began, even if they change meanwhile."""
 
 from itertools import islice
 
 import pytest
 from hypothesis import given
 
-from core import packing
+from core import row_copy
 from core.events import Event
+from core.packing import unpack, unpack_user
+from core.row_copy import Rows
 from core.rows import Delivery, Listing
 from core.state import State
-from core.user_rows import UserRow
+from core.user_rows import USERS, UserRow
 from tests.support.examples import examples
 from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
@@ -20,6 +22,15 @@ Copied = list[tuple[Listing | UserRow, tuple[Delivery, ...], tuple[bytes, ...]]]
 def place(row: Delivery) -> tuple[str, str]:
     """Return the key of a delivery. One from another node may have the id of one that is pending here."""
     return row.id, row.owner
+
+
+def unpacked(rows: Rows) -> Listing | UserRow:
+    """Return the row of a copy."""
+    row = rows.row
+    assert row is not None
+    if isinstance(row, Listing):
+        return row
+    return (unpack_user if row.ref.startswith(USERS) else unpack)(row.content)
 
 
 def rows_now(state: State) -> Copied:
@@ -43,14 +54,16 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
     expected, happening = rows_now(state), iter(during)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "SLICE", 1)
+        patch.setattr(row_copy, "SLICE", 1)
         copy, copied = state.copy_rows(), Copied()
         for event in islice(happening, 2):
             state.apply(event)
         for rows in copy.slices():
-            for row, deliveries, counts in rows:
-                assert isinstance(row, Listing | UserRow)
-                copied.append((row, tuple(sorted(deliveries, key=place)), tuple(counts)))
+            copied.extend(
+                (unpacked(each), tuple(sorted(each.deliveries, key=place)), tuple(each.counts))
+                for each in rows
+                if each.row is not None
+            )
             for event in islice(happening, 1):
                 state.apply(event)
         state.end_copy(copy)

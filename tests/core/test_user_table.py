@@ -1,6 +1,7 @@
-"""core/user_rows.py: the index of sessions follows every change; its laws are also in test_state_laws.py."""
+"""core/user_table.py: the index of sessions follows every change; its laws are also in test_state_laws.py."""
 
-from core.user_rows import UserRow, UserSession, UserTable
+from core.user_rows import UserRow, UserSession
+from core.user_table import UserTable
 from tests.support.sample_rows import NOW_MS
 
 

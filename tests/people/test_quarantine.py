@@ -3,10 +3,18 @@
 import pytest
 
 from core.actors import OPERATOR, user_actor
-from core.events import Event
+from core.events import (
+    EndingsForgotten,
+    Event,
+    RatingSet,
+    ReminderSet,
+    SessionsEnded,
+    UserDropped,
+    UserSlotsSet,
+)
 from core.ledger import Ledger
 from core.state import State
-from core.user_rows import QuarantinedAct, Role, UserRow, user_ref
+from core.user_rows import Naming, QuarantinedAct, Rating, Role, UserRow, user_ref
 from languages.refusals import Invalid, Refusal
 from people.quarantine import (
     MOST_CHARACTERS,
@@ -19,11 +27,15 @@ from people.quarantine import (
 )
 from tests.support.memory_nodes import DIGESTS, Node, meet
 from tests.support.people import signed_in
-from tests.support.sample_rows import HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
 from tests.support.slots_set import role_set
 from votes.rules import erase_user
 
 UNTIL_MS = NOW_MS + HOUR_MS
+
+
+def nobody_is_named(_: str) -> bool:
+    return False
 
 
 def forbid(
@@ -118,8 +130,8 @@ def test_the_row_of_an_erased_user_goes_when_the_quarantine_is_over(ledger: Ledg
     ledger.commit(forbid(state))
     ledger.commit(erased(state))
     refs = [user_ref(USER), user_ref(OTHER_USER), "users/unknown"]
-    assert sweep_users(state, refs, UNTIL_MS - 1) == []
-    ledger.commit(sweep_users(state, refs, UNTIL_MS))
+    assert sweep_users(state, refs, UNTIL_MS - 1, nobody_is_named) == []
+    ledger.commit(sweep_users(state, refs, UNTIL_MS, nobody_is_named))
     assert list(state.users) == [user_ref(OTHER_USER)]
 
 
@@ -141,11 +153,13 @@ def test_in_a_fleet_a_lifted_quarantine_is_remembered_for_a_while() -> None:
     away.hear(node)
     lifted_ms = NOW_MS + HOUR_MS
     node.ledger.commit(lift(node.state, USER, "vote", lifted_ms, by=OPERATOR))
-    assert sweep_users(node.state, [user_ref(USER)], lifted_ms + REMEMBERED_MS - 1) == []
+    assert sweep_users(node.state, [user_ref(USER)], lifted_ms + REMEMBERED_MS - 1, nobody_is_named) == []
     meet(node, away)
     refuse_quarantined(away.state, USER, "vote", lifted_ms)
     for each in (node, away):
-        each.ledger.commit(sweep_users(each.state, [user_ref(USER)], lifted_ms + REMEMBERED_MS))
+        each.ledger.commit(
+            sweep_users(each.state, [user_ref(USER)], lifted_ms + REMEMBERED_MS, nobody_is_named)
+        )
         assert not each.state.users
 
 
@@ -154,7 +168,40 @@ def test_in_a_fleet_the_end_of_a_role_is_remembered() -> None:
     roles: list[Role | None] = ["moderator", None]
     for role in roles:
         node.ledger.commit([role_set(user_ref(USER), role, NOW_MS)])
-    assert sweep_users(node.state, [user_ref(USER)], NOW_MS + 2 * REMEMBERED_MS) == []
+    assert sweep_users(node.state, [user_ref(USER)], NOW_MS + 2 * REMEMBERED_MS, nobody_is_named) == []
+
+
+def test_an_account_that_holds_nothing_any_more_is_dropped(ledger: Ledger, state: State) -> None:
+    refs = [user_ref(USER)]
+    ledger.commit([signed_in(USER, "d1")])
+    assert sweep_users(state, refs, NOW_MS, nobody_is_named) == []
+    ledger.commit([SessionsEnded(user_ref(USER), ("d1",), NOW_MS)])
+    assert sweep_users(state, refs, NOW_MS, lambda user: user == USER) == []
+    ledger.commit(sweep_users(state, refs, NOW_MS, nobody_is_named))
+    assert not state.users
+
+
+def test_an_account_with_a_choice_or_a_review_is_kept(ledger: Ledger, state: State) -> None:
+    ref = user_ref(USER)
+    kept: list[Event] = [
+        UserSlotsSet(ref, NOW_MS, naming=Naming(NOW_MS)),
+        RatingSet(ref, Rating(BOT_REF, NOW_MS, 5), NOW_MS),
+        ReminderSet(ref, BOT_REF, NOW_MS, is_on=True),
+    ]
+    for event in kept:
+        ledger.commit([signed_in(USER, "d1"), SessionsEnded(ref, ("d1",), NOW_MS), event])
+        assert sweep_users(state, [ref], NOW_MS, nobody_is_named) == []
+        ledger.commit([UserDropped(ref)])
+
+
+def test_in_a_fleet_an_account_that_holds_nothing_is_remembered_for_a_while() -> None:
+    node, ref = Node("a"), user_ref(USER)
+    node.ledger.commit([signed_in(USER, "d1")])
+    node.ledger.commit([SessionsEnded(ref, ("d1",), NOW_MS)])
+    node.ledger.commit([EndingsForgotten(ref, NOW_MS + HOUR_MS)])
+    assert sweep_users(node.state, [ref], NOW_MS + REMEMBERED_MS, nobody_is_named) == []
+    node.ledger.commit(sweep_users(node.state, [ref], NOW_MS + REMEMBERED_MS + HOUR_MS, nobody_is_named))
+    assert not node.state.users
 
 
 def test_an_erased_moderator_is_struck_out_of_it(ledger: Ledger, state: State) -> None:

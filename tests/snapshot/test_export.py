@@ -84,7 +84,7 @@ def test_an_export_is_restored_as_it_was(
 
     recovered = recover(data, empty_state)
     assert_same(state, recovered.state)
-    assert (source.position, recovered.tail.head, recovered.snapshot_position) == (position,) * 3
+    assert (source.position, recovered.tail.head, recovered.chain.position) == (position,) * 3
     assert recovered.tail.closed
 
 

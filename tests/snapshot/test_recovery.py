@@ -28,7 +28,7 @@ def damage(path: Path) -> None:
 def test_an_empty_folder_is_an_empty_state(tmp_path: Path) -> None:
     recovered = recover(on(tmp_path), empty_state)
     assert recovered.state.digest() == empty_state().digest()
-    assert (recovered.tail.head, recovered.snapshot_position) == (0, 0)
+    assert (recovered.tail.head, recovered.chain.position) == (0, 0)
 
 
 @pytest.mark.parametrize("snapshots", [(), (8,), (3,), (2, 5), (1, 8)])
@@ -38,7 +38,7 @@ def test_the_state_is_what_it_was_whatever_part_of_it_a_snapshot_holds(
     digests = write_history(tmp_path, snapshots)
     recovered = recover(on(tmp_path), empty_state)
     assert recovered.state.digest() == digests[-1]
-    assert (recovered.tail.head, recovered.snapshot_position) == (8, max(snapshots, default=0))
+    assert (recovered.tail.head, recovered.chain.position) == (8, max(snapshots, default=0))
 
 
 @pytest.mark.parametrize("until", range(len(HISTORY) + 1))
@@ -62,7 +62,7 @@ def test_a_damaged_snapshot_is_passed_over_loudly_for_the_one_before_it(
     recovered = recover(on(tmp_path), empty_state)
 
     assert recovered.state.digest() == digests[-1]
-    assert recovered.snapshot_position == 2
+    assert recovered.chain.position == 2
     assert [record.levelno for record in caplog.records if record.levelno > logging.INFO] == [logging.ERROR]
     assert str(snapshot_path(tmp_path, 5)) in caplog.text
     assert "falling back to the snapshot before it" in caplog.text
@@ -76,7 +76,7 @@ def test_without_a_good_snapshot_the_whole_journal_is_read(
 
     recovered = recover(on(tmp_path), empty_state)
 
-    assert (recovered.state.digest(), recovered.snapshot_position) == (digests[-1], 0)
+    assert (recovered.state.digest(), recovered.chain.position) == (digests[-1], 0)
     assert len([record for record in caplog.records if record.levelno > logging.INFO]) == 1
 
 
@@ -95,7 +95,7 @@ def test_a_renamed_snapshot_is_passed_over(tmp_path: Path, caplog: pytest.LogCap
 
     recovered = recover(on(tmp_path), empty_state)
 
-    assert (recovered.state.digest(), recovered.snapshot_position) == (digests[-1], 0)
+    assert (recovered.state.digest(), recovered.chain.position) == (digests[-1], 0)
     assert "was renamed: it is of position 2" in caplog.text
 
 

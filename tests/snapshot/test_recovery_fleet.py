@@ -18,18 +18,11 @@ from core.events import (
     VoteCast,
 )
 from core.rows import Delivery
-from core.state import State
 from snapshot.files import (
-    CooldownsChunk,
-    Copied,
-    CountsChunk,
-    FleetChunk,
     LeavesChunk,
-    PackedChunk,
-    PartsChunk,
     StateCopy,
 )
-from snapshot.recovery import apply_events, recover
+from snapshot.recovery import apply_events, load_chunk, recover
 from tests.support.coroutines import run
 from tests.support.examples import examples
 from tests.support.generated_events import sequences
@@ -73,7 +66,7 @@ def test_a_node_knows_of_its_fleet_the_same_as_before(tmp_path: Path, snapshots:
 
     run(main())
     recovered = recover(on(tmp_path), empty_state)
-    assert recovered.snapshot_position == max(snapshots, default=0)
+    assert recovered.chain.position == max(snapshots, default=0)
     state = recovered.state
     assert [picture(state), state.shared_digest()] == pictures
     assert_indexes_agree(state)
@@ -95,7 +88,7 @@ def test_a_snapshot_taken_while_a_fleet_s_events_come_replays_to_the_same(
     happening = iter(during)
     with StateCopy(live) as copy:
         for chunk in copy:
-            take_up(copied, chunk)
+            load_chunk(copied, chunk)
             apply_events(live, islice(happening, 1))
     apply_events(live, happening)
     copied.loaded()
@@ -109,29 +102,10 @@ def test_votes_whose_listing_comes_while_they_are_copied_are_recovered_once() ->
     apply_events(live, [NodeNamed("a.1"), voted_at("b.1", 5), voted_at("b.1", 6)])
     with StateCopy(live) as copy:
         for chunk in copy:
-            take_up(copied, chunk)
+            load_chunk(copied, chunk)
             if isinstance(chunk, LeavesChunk) and BOT_REF not in live.listings:
                 apply_events(live, listed())
     copied.loaded()
     apply_events(copied, listed())
     assert list(copied.votes.votes(BOT_REF)) == list(live.votes.votes(BOT_REF))
     assert len(copied.votes) == 2
-
-
-def take_up(state: State, chunk: Copied) -> None:
-    """As `load_snapshot` does with a chunk of a file."""
-    match chunk:
-        case FleetChunk():
-            state.load_fleet(chunk.rows[0])
-        case CooldownsChunk():
-            state.load_cooldowns(chunk.rows)
-        case PackedChunk():
-            state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case LeavesChunk():
-            state.load_votes(chunk.rows)
-        case CountsChunk():
-            state.load_vote_counts(chunk.rows)
-        case PartsChunk():
-            state.load_parts(chunk.rows)
-        case _:
-            state.load(chunk.rows)

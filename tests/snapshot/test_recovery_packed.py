@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.packing import SHAPE, pack
+from core.packing import FIELDS, SHAPE, PackedRow, pack, pack_user
 from core.rows import Listing, Reviewed
 from core.state import State
+from core.user_rows import UserProfile, UserRow, user_ref
 from snapshot import files
 from snapshot.files import (
     Chunk,
@@ -17,6 +18,7 @@ from snapshot.files import (
     PackedChunk,
     SnapshotCorrupt,
     SnapshotEncoder,
+    UsersChunk,
     snapshot_path,
 )
 from snapshot.recovery import load_snapshot
@@ -27,6 +29,7 @@ from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, O
 from tests.support.suspended_endpoints import suspend, trying_once
 from tests.support.webhook_receiver import Receiver
 
+Fields = dict[str, tuple[str, ...]]
 ROWS = [
     Listing(ref, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
     for ref in (BOT_REF, OTHER_REF)
@@ -50,24 +53,56 @@ def test_a_snapshot_is_taken_up_packed(tmp_path: Path) -> None:
     assert list(state.listings.values()) == ROWS
 
 
-def test_a_snapshot_from_before_rows_were_packed_is_read(
+def loaded_of_shape(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, chunk: PackedChunk | UsersChunk, fields: Fields
+) -> State:
+    """The state that a file of another version holds, whose rows have these fields."""
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "SHAPE", "another")
+        patch.setattr(files, "FIELDS", fields)
+        encoder, path = SnapshotEncoder(5, NOW_MS, KEYS.new_seal()), snapshot_path(folder, 5)
+        path.write_bytes(
+            encoder.header + encoder.encode(chunk) + encoder.encode(EndChunk(len(chunk.rows), 5))
+        )
+    return load_snapshot(path, KEYS, empty_state).state
+
+
+def test_rows_with_fewer_fields_are_unpacked_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "packed", ListingsChunk)
-    state = loaded(tmp_path, [ListingsChunk(ROWS), EndChunk(2, 5)])
-    assert at_hand(state) == ROWS
+    rows = [msgspec.msgpack.encode(msgspec.msgpack.decode(pack(row))[:-1]) for row in ROWS]
+    chunk = PackedChunk([BOT_REF, OTHER_REF], rows, 0, [])
+    fields = {**FIELDS, "Listing": FIELDS["Listing"][:-1]}
+    assert at_hand(loaded_of_shape(tmp_path, monkeypatch, chunk, fields)) == ROWS
 
 
-def test_rows_of_another_shape_are_unpacked_at_the_start(tmp_path: Path) -> None:
-    chunk = PackedChunk("another", [BOT_REF, OTHER_REF], list(map(pack, ROWS)), 0, [])
-    assert at_hand(loaded(tmp_path, [chunk, EndChunk(2, 5)])) == ROWS
+def test_users_with_fewer_fields_are_packed_again_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = UserRow(user_ref(OWNER), NOW_MS, UserProfile("ada"))
+    fewer = msgspec.msgpack.encode(msgspec.msgpack.decode(pack_user(row))[:-1])
+    chunk = UsersChunk([row.ref], [fewer], [[]], [])
+    fields = {**FIELDS, "UserRow": FIELDS["UserRow"][:-1]}
+    state = loaded_of_shape(tmp_path, monkeypatch, chunk, fields)
+    stored = state.copy_rows()._rows_of(row.ref).row
+    assert stored == PackedRow(row.ref, pack_user(row))
 
 
-def test_rows_that_this_version_does_not_know_are_refused_at_the_start(tmp_path: Path) -> None:
-    row = msgspec.msgpack.encode({**msgspec.to_builtins(ROWS[0]), "stars": 5})
-    chunk = PackedChunk("another", [BOT_REF], [row], 0, [])
+@pytest.mark.parametrize("fields", [("ref", "stars"), (*FIELDS["Listing"], "stars")], ids=["moved", "added"])
+def test_rows_with_fields_that_this_version_does_not_know_are_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...]
+) -> None:
+    chunk = PackedChunk([BOT_REF], [pack(ROWS[0])], 0, [])
     with pytest.raises(SnapshotCorrupt, match="stars"):
-        loaded(tmp_path, [chunk, EndChunk(1, 5)])
+        loaded_of_shape(tmp_path, monkeypatch, chunk, {**FIELDS, "Listing": fields})
+
+
+def test_rows_of_another_shape_that_cannot_be_read_are_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = msgspec.msgpack.encode([5, *msgspec.msgpack.decode(pack(ROWS[0]))[1:]])
+    with pytest.raises(SnapshotCorrupt, match="str"):
+        loaded_of_shape(tmp_path, monkeypatch, PackedChunk([BOT_REF], [row], 0, []), FIELDS)
 
 
 def test_the_shape_is_that_of_all_that_a_row_holds() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from core import packing, vote_table
+from core import row_copy, vote_table
 from core.events import Event
 from core.ledger import Ledger
 from journal.segments import list_segments
@@ -29,7 +29,7 @@ from tests.support.sample_rows import listed, voted
 @pytest.fixture(autouse=True)
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables are copied in many steps."""
-    monkeypatch.setattr(packing, "SLICE", 1)
+    monkeypatch.setattr(row_copy, "SLICE", 1)
     monkeypatch.setattr(vote_table, "SLICE_BYTES", 1)
     monkeypatch.setattr(vote_table, "SLICE_LISTINGS", 1)
 
@@ -126,9 +126,9 @@ def test_two_snapshots_are_kept_and_the_journal_behind_the_older_one(tmp_path: P
             assert first_segments == [1, 3, 4, 5]
 
     run(main())
-    assert recover(on(tmp_path), empty_state).snapshot_position == 5
+    assert recover(on(tmp_path), empty_state).chain.position == 5
     snapshot_path(tmp_path, 5).unlink()
-    assert recover(on(tmp_path), empty_state).snapshot_position == 4
+    assert recover(on(tmp_path), empty_state).chain.position == 4
 
 
 def test_the_older_snapshot_always_has_the_whole_journal_behind_it(tmp_path: Path) -> None:

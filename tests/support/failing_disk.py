@@ -21,6 +21,7 @@ import pytest
 from journal.frames import FRAME_MAGIC, SEGMENT_MAGIC, FrameKind
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
+from snapshot.files import PART_PREFIX
 from snapshot.files import PREFIX as SNAPSHOT
 from storage.disk import OS_DISK, Disk
 from storage.folder import SEARCH_INDEX, UNFINISHED
@@ -269,7 +270,7 @@ def _on(path: Path, call: str) -> Point:
     """Return the point of a call on a file, but not of a write or sync of a segment."""
     if path.name.endswith(TORN_SUFFIX):
         return Point(f"torn_{call}")
-    if path.name.startswith(SNAPSHOT):
+    if path.name.startswith((SNAPSHOT, PART_PREFIX)):
         return Point(f"snapshot_{call}")
     if path.name.startswith(SEARCH_INDEX):
         return Point(f"index_{call}")

@@ -13,8 +13,9 @@ from core.ledger import Ledger
 from journal.frames import FrameKind, decode_frames, decode_header, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path
+from snapshot.files import Chain
 from snapshot.recovery import recover
-from snapshot.snapshotter import NewestSnapshot, Snapshotter
+from snapshot.snapshotter import Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.folder import Folder
 from storage.sealing import Keyring
@@ -149,7 +150,7 @@ async def recording(
 def snapshotter_of(
     folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
 ) -> Snapshotter:
-    newest = NewestSnapshot(position)
+    newest = Chain(position, position)
     return Snapshotter(on(folder), ledger, journal, FakeClock(), newest, interval_seconds)
 
 

@@ -1,6 +1,6 @@
 """The real gateway in a process that tests kill, and a client that calls it until then.
 
-It differs from `server.py serve` only in its disk. Its log is a file beside its data folder.
+It differs from `server.py serve` only in its disk, and in that it writes parts of small snapshots. Its log is a file beside its data folder.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
 import requests
 
 from core.clock import SystemClock
@@ -25,6 +26,7 @@ from storage.folder import FolderUnusable
 from tests.support.failing_disk import FailingDisk, Fault
 from tests.support.forked_process import ForkedProcess
 from tests.support.gateways import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS, Client, eventually
+from tests.support.small_parts import write_parts
 
 LOG_LINES = 5  # the last lines say why a process ended
 
@@ -141,6 +143,7 @@ def launched(gateway: KillableGateway, new_caller: Callable[[str], C], *plan: Fa
 def _serve_until_told(
     flags: Mapping[str, object], plan: tuple[Fault, ...], telling: Connection, log: Path
 ) -> None:
+    write_parts(pytest.MonkeyPatch())
     with log.open("ab") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)

@@ -11,7 +11,8 @@ from core import events as ev
 from core.actors import REQUEST_ID
 from core.listing_table import ListingsView
 from core.rows import Eligibility
-from core.user_rows import Rating, UserProfile, UserSession, UsersView, user_ref
+from core.user_rows import Rating, UserProfile, UserSession, user_ref
+from core.user_table import UsersView
 from handlers.reply import Reply
 from pages.table import PEOPLE_PAGES
 from serving.kept_pages import KeptAddress, KeptPages

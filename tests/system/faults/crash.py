@@ -26,6 +26,7 @@ import click
 
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
+from snapshot.files import PART_PREFIX
 from snapshot.files import PREFIX as SNAPSHOT
 from storage.folder import UNFINISHED
 from tests.support import recorded_load
@@ -230,7 +231,7 @@ class Worker:
         tally.kills[situation] += 1
         unfinished = [name for name in names if name.endswith(UNFINISHED)]
         tally.half_rotated += sum(name.startswith(JOURNAL) for name in unfinished)
-        tally.half_written_snapshots += sum(name.startswith(SNAPSHOT) for name in unfinished)
+        tally.half_written_snapshots += sum(name.startswith((SNAPSHOT, PART_PREFIX)) for name in unfinished)
         self._seen.look()
 
     async def _served(self) -> str:
@@ -254,7 +255,7 @@ class Worker:
 
     def _count_files(self) -> None:
         self._tally.segments += self._seen.count(JOURNAL)
-        self._tally.snapshots += self._seen.count(SNAPSHOT)
+        self._tally.snapshots += self._seen.count(SNAPSHOT) + self._seen.count(PART_PREFIX)
         self._tally.torn += self._seen.count(JOURNAL, TORN_SUFFIX)
 
 

@@ -24,6 +24,7 @@ from tests.support.simulated_disk import (
     some_image,
     what_matters,
 )
+from tests.support.small_parts import write_parts
 from tests.support.turn_loop import run_in_turns
 
 COMMIT, WAIT, ROTATE, SNAPSHOT, BUSY, IDLE, FULL, ROOM, RESTART, KILL = Step
@@ -37,13 +38,28 @@ SHORT_STORIES = {
     "commits": [COMMIT, WAIT, COMMIT, COMMIT, WAIT, IDLE],
     "a rotation": [COMMIT, WAIT, ROTATE, COMMIT, COMMIT, WAIT],
     "a rotation that is interrupted": [COMMIT, ROTATE, WAIT, ROTATE, COMMIT, KILL, COMMIT, WAIT],
-    "snapshots that let older files go": [COMMIT, SNAPSHOT, COMMIT, WAIT, SNAPSHOT, COMMIT, SNAPSHOT],
+    "snapshots and parts": [COMMIT, SNAPSHOT, COMMIT, WAIT, SNAPSHOT, COMMIT, SNAPSHOT],
+    "snapshots that let older files go": [
+        COMMIT,
+        SNAPSHOT,
+        *4 * [COMMIT, SNAPSHOT],
+        COMMIT,
+        WAIT,
+        SNAPSHOT,
+        COMMIT,
+    ],
+    "parts around restarts": [COMMIT, SNAPSHOT, COMMIT, KILL, COMMIT, SNAPSHOT, RESTART, COMMIT, SNAPSHOT],
     "a snapshot while more is committed": [COMMIT, WAIT, BUSY, COMMIT, BUSY],
     "a full disk": [COMMIT, WAIT, FULL, COMMIT, WAIT, ROTATE, ROOM, IDLE, COMMIT, WAIT],
     "a full disk at a rotation": [COMMIT, WAIT, ROTATE, FULL, COMMIT, WAIT, ROOM, IDLE, SNAPSHOT],
     "restarts": [COMMIT, RESTART, COMMIT, WAIT, ROTATE, RESTART, COMMIT, SNAPSHOT, KILL, COMMIT, WAIT],
 }
 BOTH = pytest.mark.parametrize("policy", [ALWAYS, INTERVAL], ids=lambda policy: policy.fsync)
+
+
+@pytest.fixture(autouse=True)
+def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_parts(monkeypatch)
 
 
 class Told(NamedTuple):

@@ -1,0 +1,12 @@
+"""Parts of small snapshots: a gateway writes them of large ones alone."""
+
+import pytest
+
+from snapshot import snapshotter
+
+
+def write_parts(patch: pytest.MonkeyPatch) -> None:
+    """Let two of three snapshots be parts, however small the state is."""
+    patch.setattr(snapshotter, "WHOLE_BELOW", 0)
+    patch.setattr(snapshotter, "BEHIND_SHARE", 0)
+    patch.setattr(snapshotter, "MOST_PARTS", 2)
