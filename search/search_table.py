@@ -32,10 +32,10 @@ statement.
 
 import hashlib
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import finalize
 
 import msgspec
@@ -83,6 +83,8 @@ NEAREST, LOOKED_AT = 4, 5_000
 MOST_VOCABULARIES, ALIKE = 64, 1_000
 """The letters whose words are kept in memory, and the part of the listings (one in so many) that may change
 until they are read again: with a million listings, that takes 20 ms."""
+MOST_FULL = 1_000
+"""The answers to frequent words that are kept, of 5 KB each."""
 LIKE_WORDS = 24
 """The number of words of a listing that its similar listings are searched by."""
 TAG_SHARED, WORD_SHARED, CATEGORY_SHARED = 3.0, 1.0, 0.25
@@ -377,6 +379,9 @@ class _Entries:
         self.next = 0
         """The number of the next row. Each row below it has an entry, or is dead."""
         self._is_settled = False
+        self._full: dict[tuple[str, str, int], tuple[int, str | int]] = {}
+        """Answers with as many rows as were asked for, each with the number of dead rows at that time. The
+        least recently used are first."""
         self._vocabularies: dict[str, tuple[int, Mapping[str, int]]] = {}
         """Words by their mark and first letter, each with the number of the next row when they were read. The
         least recently used are first."""
@@ -448,12 +453,28 @@ class _Entries:
         self._vocabularies.clear()
 
     def matching(self, expression: str) -> Sequence[str]:
-        (refs,) = self._sql.execute(_MATCH, (expression, CANDIDATES)).fetchone()
+        refs = self._answer(_MATCH, expression, CANDIDATES, lambda refs: (refs or "").count(",") + 1)
         return refs.split(",") if refs else ()
 
     def counted(self, expression: str, most: int = COUNTED) -> int:
-        (found,) = self._sql.execute(_COUNT, (expression, most)).fetchone()
-        return int(found)
+        return int(self._answer(_COUNT, expression, most, int))
+
+    def _answer(self, sql: str, expression: str, most: int, rows: Callable[[Any], int]) -> Any:
+        """Return the answer of a query that ends with `most` rows. One with so many took long and is kept:
+        no row that comes later is among its first rows.
+
+        Args:
+            rows: returns the number of rows of an answer.
+        """
+        key = sql, expression, most
+        dead, answer = self._full.pop(key, (0, None))
+        if answer is None or self.dead - dead > self.count // ALIKE:
+            dead, answer = self.dead, self._sql.execute(sql, (expression, most)).fetchone()[0]
+        if rows(answer) >= most:
+            if len(self._full) >= MOST_FULL:
+                del self._full[next(iter(self._full))]
+            self._full[key] = dead, answer
+        return answer
 
     def near_words(self, word: str) -> Sequence[str]:
         """Return the words that a word may be a misspelling of, the nearest first."""
