@@ -107,6 +107,7 @@ def cli(context: click.Context) -> None:
 FLAGS = {
     "address": "server.address",
     "port": "server.port",
+    "workers": "server.workers",
     "data_dir": "data_dir",
     "allow_private_targets": "webhooks.allow_private_targets",
 }
@@ -159,6 +160,7 @@ def _not_valid(mistakes: str) -> SystemExit:
 @cli.command("serve")
 @settings_options
 @click.option("--demo", is_flag=True, help="Create a demo listing if the data folder is empty.")
+@click.option("--workers", help="Processes that serve together, or auto for one a core (server.workers).")
 def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     """Serve requests until SIGTERM or SIGINT.
 
@@ -176,6 +178,7 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
     from watchers.redaction import Redactor
+    from workers.supervisor_channel import inherits
 
     log = logging.getLogger("votegate")
     try:
@@ -195,6 +198,8 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     logging.getLogger().addHandler(errors)
     try:
         reread = functools.partial(_reread, config, flags)
+        if settings.server.workers > 1 and not inherits(os.environ):
+            raise SystemExit(_supervise(settings, reread))
         uvloop.run(_serve_until_signal(settings, output, errors, reread, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
         why = what_to_do(error, settings.data_dir)
@@ -209,6 +214,25 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     except Exception as error:
         log.critical("stopped by a failure", exc_info=error)
         raise SystemExit(1) from None
+
+
+def _supervise(settings: "Settings", reread: "Callable[[], Settings | None]") -> int:
+    """Keep several workers, each with the command of this process. Return the exit status."""
+    import asyncio
+
+    from core.clock import SystemClock
+    from gateway.supervise import supervise
+
+    return asyncio.run(supervise(settings, _own_command(), reread, SystemClock()))
+
+
+def _own_command() -> list[str]:
+    """Return the command of this process, with the program that is at its path at each start."""
+    if hasattr(sys, "_MEIPASS"):
+        return [sys.executable, *sys.argv[1:]]
+    if not sys.argv[0].endswith(".py") and os.access(sys.argv[0], os.X_OK):
+        return sys.argv  # a script that pip has installed names the Python of its own version
+    return [sys.executable, *sys.orig_argv[1:]]
 
 
 def _reread(config: Path | None, flags: Mapping[str, object]) -> "Settings | None":

@@ -81,6 +81,10 @@ OPERATIONS: tuple[ApiCall, ...] = (
     ),
     ApiCall(Command("snapshot"), "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
     ApiCall(Command("backup"), "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
+    ApiCall(
+        *(Command("restart"), "restartWorkers", "POST", "/debug/restart"),
+        "Restart all workers, one after the other",
+    ),
     ApiCall(Command("verify"), "verifyState", "POST", "/debug/verify", "Compare memory with disk"),
 )
 BY_NAME = {operation.name: operation for operation in OPERATIONS}

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -179,7 +179,8 @@ def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress
 def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str | None]:
     def reason() -> str | None:
         if runtime.stop.is_set():
-            return "stopping"
+            is_replaced = runtime.worker is not None and runtime.worker.balance.others_accept
+            return None if is_replaced else "stopping"
         if store.journal.why_not_writable is not None:
             return f"the journal does not take writes: {store.journal.why_not_writable}"
         return fleet.why_not_ready()
@@ -187,7 +188,12 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
     return reason
 
 
-def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
+def all_endpoints(
+    settings: Settings,
+    api: Api,
+    is_signed_in: Callable[[Request], bool],
+    missing_workers: Callable[[], Sequence[int]],
+) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
     managed = api.managed
     described, page = partial(_description, settings), partial(_description_page, settings)
@@ -200,6 +206,7 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         tools=managed,
         feed=api.feed,
         is_signed_in=is_signed_in,
+        missing_workers=missing_workers,
     )
 
 

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Sequence
 from functools import partial
 
-from core.clock import Clock
 from gateway.branding import PageDrawing
+from gateway.store import Runtime
 from handlers.operator import Operator
 from handlers.request import Request
 from handlers.route import Resource, of_kinds
@@ -16,7 +16,6 @@ from operators.live import Live
 from operators.operator_sessions import OperatorSessions
 from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
-from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE, Cookie, Notices
 from web.site import Site
 
@@ -26,20 +25,22 @@ class DebugSite:
 
     def __init__(
         self,
-        debug: DebugSettings,
-        clock: Clock,
+        runtime: Runtime,
         operator: Operator,
         secret: bytes,
         look: Cookie,
         drawing: PageDrawing,
         kinds: Sequence[Kind],
     ) -> None:
+        clock, worker = runtime.clock, runtime.worker
+        debug, board = runtime.settings.debug, worker.board if worker is not None else None
         idle, longest = debug.session_idle_seconds, debug.session_seconds
         new_value = partial(secrets.token_urlsafe, 32)
-        self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value)
+        self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value, board)
         self._templates, self._markdown = drawing.templates, drawing.markdown
         notices = Notices(OPERATOR_NOTICE, secret, clock, secrets.token_bytes)
-        audience = operator_audience(self._sessions, notices, look, drawing.brand, kinds)
+        number = worker.number if worker is not None else None
+        audience = operator_audience(self._sessions, notices, look, drawing.brand, kinds, number)
         self._site, self._values = Site(self._templates, audience, clock), audience.values
         self._operator, self._look = operator, look
         self._viewers: Live | None = None

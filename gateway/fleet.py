@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from replication.node import Node
     from replication.publisher import Outgoing, Publisher
     from replication.readiness import Isolation
+    from workers.reading import SiblingReading
 
 ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
 """The beginnings of paths that need no fleet."""
@@ -41,6 +42,8 @@ class FleetReaders:
     outgoing: "Outgoing"
     identity: "Identity"
     publisher: "Publisher"
+    siblings: "SiblingReading | None" = None
+    """The other workers of this machine, if there are any."""
 
 
 @dataclass(frozen=True)

@@ -80,10 +80,13 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
         identity,
         registry.known_elsewhere,
     )
-    readers = FleetReaders(Forgetting(ledger, applying, digests.user), outgoing, identity, publisher)
+    worker = runtime.worker
+    siblings = worker.reading(fleet, clock) if worker is not None else None
+    forgetting = Forgetting(ledger, applying, digests.user)
+    readers = FleetReaders(forgetting, outgoing, identity, publisher, siblings)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     shared = _Shared(runtime, store, link, digests, registry, Warnings(), gaps, applying, readers)
-    voters = SharedBuckets()
+    voters = worker.buckets() if worker is not None else SharedBuckets()
     parts = _parts(shared, claims_link, voters)
     pace = Pace(redis.pace_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
@@ -101,7 +104,11 @@ def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodePar
     applying, readers, lease_seconds = shared.applying, shared.readers, redis.lease_seconds
     exchange = BlobExchange(link, state.fleet, shared.store.blobs.here)
     shared.store.blobs.elsewhere = exchange.fetch
-    usage = Usage(link, state.fleet, voters.told, _hear(voters, settings.limits.voters, state, clock))
+    worker = shared.runtime.worker
+    siblings = worker.node_names if worker is not None else []
+    usage = Usage(
+        link, state.fleet, voters.told, _hear(voters, settings.limits.voters, state, clock), siblings
+    )
     joining = Joining(
         registry,
         state.fleet,

@@ -1,19 +1,19 @@
 """The addresses of a gateway, and the servers that read requests there. No logic."""
 
 import logging
-import os
 import resource
 import socket
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from tornado.web import Application
 
 from core.clock import Clock
+from gateway.addresses import open_sockets
 from gateway.api import Api
 from gateway.store import Runtime, Store, operator_tokens, sealing_keys
-from grammars.service_urls import is_loopback
+from gateway.worker import Worker
 from handlers.operator import Operator
 from handlers.public import KIND, PublicApi
 from handlers.route import Resource
@@ -27,26 +27,11 @@ from serving.direct_posts import DirectPosts
 from serving.kept_pages import KeptPages
 from serving.log_output import LogOutput
 from serving.supervisor import Supervisor
-from settings.model import (
-    ChatPlatformSettings,
-    OperatorSettings,
-    SealingSettings,
-    ServerSettings,
-    Settings,
-    stand_in_mistakes,
-)
+from settings.model import OperatorSettings, SealingSettings, ServerSettings, Settings
 from snapshot.inspection import needed_keys
 from storage.folder import FolderUnusable
 from wire.http_server import BesideRoutes, WireServer
-from wire.listening import (
-    CannotListen,
-    Certificates,
-    activated,
-    forget_activation,
-    listen,
-    listen_unix,
-    url_of,
-)
+from wire.listening import Certificates, url_of
 from wire.parser import ConnectionLimits
 
 METRICS_CONNECTIONS = 32
@@ -87,35 +72,17 @@ class Front:
 
 
 @contextmanager
-def open_front(settings: Settings, clock: Clock, output: LogOutput) -> Iterator[Front]:
-    """Listen. Raises OSError for a taken address or an unusable certificate, and names it."""
-    server, own, tls = settings.server, settings.metrics, settings.server.tls
+def open_front(settings: Settings, clock: Clock, output: LogOutput, worker: Worker | None) -> Iterator[Front]:
+    """Listen, or take the sockets of a worker's supervisor. Raises OSError for a taken address or an unusable
+    certificate, and names it."""
+    server, tls = settings.server, settings.server.tls
     certificates = Certificates(tls.certificate, tls.key) if tls.certificate and tls.key else None
-    sockets = activated(os.environ)
-    forget_activation(os.environ)
-    if not sockets and server.unix_socket is not None:
-        sockets = listen_unix(server.unix_socket)
-    elif not sockets:
-        sockets = listen(server.address, server.port)
     access = AccessLog(clock, output, sample=server.access_log_sample) if server.access_log else None
     with ExitStack() as stack:
-        for listening in sockets:
-            stack.callback(listening.close)
-        _refuse_stand_in(settings.chat_platform, sockets)
-        metrics_sockets = listen(own.address, own.port) if own.address is not None else []
-        for listening in metrics_sockets:
-            stack.callback(listening.close)
-        if metrics_sockets:
+        sockets = worker.sockets if worker is not None else stack.enter_context(open_sockets(settings))
+        if sockets.metrics:
             import metrics.exposition  # noqa: F401 (Prometheus will ask soon)
-        yield Front(sockets, metrics_sockets, certificates, access)
-
-
-def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.socket]) -> None:
-    """Refuse a stand-in for the chat platform on the sockets of systemd, which no setting describes."""
-    names = [each.getsockname() for each in sockets if each.family != socket.AF_UNIX]
-    beyond = [f"{host} port {port}" for host, port, *_ in names if not is_loopback(host)]
-    for mistake in stand_in_mistakes(platform, beyond):
-        raise CannotListen(mistake)
+        yield Front(sockets.clients, sockets.metrics, certificates, access)
 
 
 def http_server(
@@ -135,11 +102,13 @@ def http_server(
         *(kept, runtime.clock, server.trusted_proxies, front.answered, server.max_headers),
         is_https=posts.policy.is_https,
     )
-    return WireServer(
+    http = WireServer(
         *(application, limits, refusals, direct if is_offered else None, tls),
         counted_as=lambda peer: share_key(peer, server.trusted_proxies),
         beside=BesideRoutes(posts, pages),
     )
+    http.turns = runtime.worker.balance if runtime.worker is not None else None
+    return http
 
 
 def metrics_servers(

@@ -6,10 +6,13 @@ from functools import partial
 from gateway.parts import Parts
 from handlers.slices import in_slices
 from metrics.collectors import Bounds, Collectors, Scraping, Sources
+from metrics.of_workers import FAMILIES
+from operators.all_workers import OVERVIEW, own_overview
 from operators.gateway_parts import GatewayParts
 from votes.numbers import USES
 from watchers.concerns import ConcernSources, all_concerns
 from watchers.security_log import SecurityBounds
+from workers.siblings import Answers
 
 Loops = dict[str, Callable[[], Awaitable[None]]]
 """Loops of observers, by name."""
@@ -22,6 +25,8 @@ def operator_parts(parts: Parts, connections: Callable[[], dict[str, int]]) -> G
         connections: returns the connections of clients by their state.
     """
     api, measured, numbers = parts.api, parts.measured, _numbers(parts, connections)
+    worker = parts.runtime.worker
+    workers = worker.among if worker is not None else None
     return GatewayParts(
         tools=api.managed,
         numbers=numbers,
@@ -33,13 +38,19 @@ def operator_parts(parts: Parts, connections: Callable[[], dict[str, int]]) -> G
         failing=measured.failing,
         tail=measured.tail,
         errors=measured.errors,
-        scraping=Scraping(Collectors(numbers)),
+        scraping=Scraping(Collectors(numbers), workers),
+        workers=workers,
     )
+
+
+def answers(inside: GatewayParts) -> Answers:
+    """Return the answers to the questions of other workers."""
+    return {OVERVIEW: partial(own_overview, inside), FAMILIES: inside.scraping.own}
 
 
 def _concerns(parts: Parts) -> ConcernSources:
     store, fleet, delivery, api = parts.store, parts.fleet, parts.delivery, parts.api
-    journal, refused = store.journal, api.callers.refused
+    journal, refused, worker = store.journal, api.callers.refused, parts.runtime.worker
     return ConcernSources(
         not_ready=lambda: api.readiness() if journal.writable else None,
         journal_refuses=lambda: journal.why_not_writable,
@@ -55,6 +66,7 @@ def _concerns(parts: Parts) -> ConcernSources:
         addresses_refused=lambda: len(refused),
         some_refused=refused.some,
         failing_observers=parts.runtime.observers.failing,
+        missing_workers=worker.why_missing if worker is not None else tuple,
     )
 
 

@@ -53,6 +53,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         parts.kept.on_record,
         api.public.on_record,
         *([fleet.forgetting.on_record, fleet.outgoing.on_record, fleet.identity.on_record] if fleet else []),
+        *([fleet.siblings.on_record] if fleet and fleet.siblings else []),
         observing("failing_endpoints", measured.failing.on_record),
         api.managed.ownership.on_record,
         parts.store.blob_names.on_record,

@@ -25,11 +25,12 @@ from gateway.api import all_endpoints, open_api
 from gateway.delivery import Egress, delivering, open_egress
 from gateway.fleet import Fleet
 from gateway.front import Front, Reloading, http_server, metrics_servers, open_front
-from gateway.observing import loops, operator_parts
+from gateway.observing import answers, loops, operator_parts
 from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
 from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
+from gateway.worker import Worker, accept_when_ready, read_by_all, worker_of
 from handlers.public_files import public_files
 from handlers.route import Resource, bound, of_kinds
 from handlers.routes import ROUTES
@@ -37,6 +38,7 @@ from handlers.slices import in_slices
 from kinds.kind import Kind
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from operators.gateway_parts import GatewayParts
 from operators.operator_pages import OPERATOR_ROUTES
 from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
@@ -152,13 +154,15 @@ async def serve(
     """
     output = output or LogOutput("text", Redactor(), standard_error())
     errors = errors or RecentErrors(output.redactor)
-    supervisor, tasks = Supervisor(os.environ, clock), asyncio.TaskGroup()
-    runtime = Runtime(settings, clock, stop, Observers(clock), tasks.create_task)
+    tasks, worker = asyncio.TaskGroup(), worker_of(os.environ, settings, stop)
+    settings = worker.settings if worker is not None else settings
+    supervisor = Supervisor(os.environ, clock, worker.channel if worker is not None else None)
+    runtime = Runtime(settings, clock, stop, Observers(clock), tasks.create_task, worker)
     async with AsyncExitStack() as stack:
         # Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
         recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
-        front = stack.enter_context(open_front(settings, clock, output))
+        front = stack.enter_context(open_front(settings, clock, output, worker))
         store = open_store(runtime, folder, recovered)
         _hide_secrets(output.redactor, settings, store)
 
@@ -166,24 +170,18 @@ async def serve(
         egress = await stack.enter_async_context(open_egress(runtime, store.ledger.state, own))
         await stack.enter_async_context(tasks)  # they end before what they use is closed
         parts = await _built(runtime, front, store, egress, errors, stack)
-        servers, paths = _served(parts)
+        servers, paths, inside = _served(parts)
         _open(parts, servers)
 
-        timers = [runtime.spawn(each) for each in _timers(parts)]
-        reporting = runtime.observers.run("supervisor", partial(supervisor.run, parts.api.readiness))
+        timers = [runtime.spawn(each) for each in _timers(parts, inside)]
+        readiness = partial(_readiness, parts)
+        reporting = runtime.observers.run("supervisor", partial(supervisor.run, readiness))
         supervising = runtime.spawn(reporting)
         _log_start(parts, paths)
         operator = parts.api.callers.operator
         reloading = Reloading(front, store, operator, output, supervisor, runtime.spawn)
-        gateway = Gateway(
-            front.urls[0],
-            clock,
-            store.ledger,
-            parts.delivery.senders,
-            parts.api.callers.digester,
-            reloading.reload,
-        )
-        await started(gateway)
+        digester, senders = parts.api.callers.digester, parts.delivery.senders
+        await started(Gateway(front.urls[0], clock, store.ledger, senders, digester, reloading.reload))
         await stop.wait()
 
         log.info("stopping")
@@ -236,12 +234,14 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
         yield fleet
 
 
-def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
-    """Return the servers, the main one first, and the paths that they answer."""
+def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str], GatewayParts]:
+    """Return the servers, the main one first, the paths that they answer, and the operator's view."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings, kinds, without = runtime.settings, api.managed.kinds, api.managed.without
     inside = operator_parts(parts, lambda: http.tally())
-    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
+    worker = runtime.worker
+    missing = (lambda: worker.missing) if worker is not None else tuple
+    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in, missing)
     bound_routes = [
         *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
         *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
@@ -249,6 +249,8 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     files = [public_files(parts.store.blobs)] if parts.sites.people is None else []
     resources = parts.kept.keeping([*bound_routes, *files, *parts.sites.resources(inside)])
     resources = fleet.refusing(resources)
+    if fleet.readers is not None and fleet.readers.siblings is not None:
+        resources = read_by_all(resources, fleet.readers.siblings, fleet.readers.outgoing)
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
@@ -263,7 +265,7 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     http = http_server(runtime, front, make_application(resources, edge), api, posts, parts.kept)
     fleet.switch_direct_route(http)
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
-    return servers, [each.path for each in resources]
+    return servers, [each.path for each in resources], inside
 
 
 def _of_votes(resources: Sequence[Resource], kinds: Sequence[Kind], *, has_pages: bool) -> list[Resource]:
@@ -280,20 +282,44 @@ def _of_votes(resources: Sequence[Resource], kinds: Sequence[Kind], *, has_pages
 def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
     """Answer requests and send webhooks. These tasks end with the drain, or with a failure."""
     runtime, front = parts.runtime, parts.front
-    for server, sockets in zip(servers, (front.sockets, front.metrics_sockets), strict=False):
-        server.add_sockets(sockets)
+
+    def accept() -> None:
+        if not runtime.stop.is_set():
+            for server, sockets in zip(servers, (front.sockets, front.metrics_sockets), strict=False):
+                server.add_sockets(sockets)
+
+    if runtime.worker is None:
+        accept()
+    else:
+        for server in servers:
+            server.begin()
+        runtime.spawn(_accept_in_time(parts, runtime.worker, accept))
     runtime.spawn(parts.store.journal.run())
     for sender in parts.delivery.senders:
         runtime.spawn(_dispatch(sender, parts.fleet, runtime.stop))
 
 
-def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
+async def _accept_in_time(parts: Parts, worker: Worker, accept: Callable[[], None]) -> None:
+    """Accept connections once this worker knows what other nodes have done while it was away."""
+    runtime = parts.runtime
+    await parts.fleet.until_ready(runtime.stop)
+    await accept_when_ready(worker, parts.api.readiness, runtime.clock, accept)
+
+
+def _readiness(parts: Parts) -> str | None:
+    """Return why this process takes no requests; None if it does."""
+    worker, reason = parts.runtime.worker, parts.api.readiness()
+    return reason if worker is None else worker.why_not_ready(reason)
+
+
+def _timers(parts: Parts, inside: GatewayParts) -> list[Coroutine[Any, Any, None]]:
     """Return the loops that a stop cancels."""
     runtime, store, api = parts.runtime, parts.store, parts.api
     return [
         store.snapshotter.run(),
         store.blobs.run(),
         api.feed.run(runtime.stop),
+        *([runtime.worker.siblings.run(answers(inside))] if runtime.worker is not None else []),
         *([parts.fleet.node.run()] if parts.fleet.node is not None else []),
         *parts.sites.running(runtime),
         *(runtime.observers.run(name, loop) for name, loop in loops(parts).items()),
@@ -301,7 +327,11 @@ def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
 
 
 def _log_start(parts: Parts, paths: Sequence[str]) -> None:
-    front, settings = parts.front, parts.runtime.settings
+    front, settings, worker = parts.front, parts.runtime.settings, parts.runtime.worker
+    if worker is not None:
+        log.info("worker %d of %d at position %d", worker.number, worker.workers, parts.store.ledger.head)
+        if worker.number > 1:
+            return
     metrics_urls = [url_of(each) for each in front.metrics_sockets]
     for line in start_lines(settings, parts.store.ledger.head, front.urls, paths, metrics_urls):
         log.info("%s", line)

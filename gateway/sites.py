@@ -70,9 +70,7 @@ def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egr
         from web.cookies import look_cookie
 
         secret, look = api.callers.digester.secret, look_cookie(are_secure=not settings.web.insecure_cookies)
-        debug = DebugSite(
-            settings.debug, runtime.clock, api.callers.operator, secret, look, drawing, api.managed.kinds
-        )
+        debug = DebugSite(runtime, api.callers.operator, secret, look, drawing, api.managed.kinds)
     if platform is not None:
         from gateway.people_site import PeopleSite
 

@@ -19,6 +19,7 @@ from blobs.blob_store import BlobBounds, Blobs
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
+from gateway.worker import Worker
 from handlers.slices import in_slices
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
@@ -57,6 +58,8 @@ class Runtime:
     observers: Observers
     spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
     """Starts a task of the gateway's one task group."""
+    worker: Worker | None = None
+    """This process as one of several workers; None if it serves alone."""
 
 
 MIN_SECRET = 16  # characters
@@ -119,13 +122,13 @@ def held_folder(path: Path, sealing: SealingSettings, disk: Disk = OS_DISK) -> I
         yield Folder(path, sealing_keys(sealing, path, needed=has_sealed, disk=disk), disk)
 
 
-def _open_secrets(settings: Settings, folder: Folder, recovered: Recovered) -> Secrets:
+def _open_secrets(settings: Settings, folder: Folder, recovered: Recovered, *, is_copy: bool) -> Secrets:
     """Read the secrets, or make them on the first start. Raises FolderUnusable and OSError."""
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.listings.key_count > 0
     digest = _secret(settings.keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
     tokens = operator_tokens(settings.operator, folder)
-    if is_bare:
+    if is_bare and not is_copy:
         log.warning("%s holds secrets but no data: this starts from nothing", folder.path)
     return Secrets(digest, tokens)
 
@@ -146,7 +149,8 @@ def sealing_keys(sealing: SealingSettings, folder: Path, *, needed: bool, disk: 
 def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     """Begin to write the journal behind the recovered state. Raises FolderUnusable and OSError."""
     settings, clock, journaling = runtime.settings, runtime.clock, runtime.settings.journal
-    kept_secrets = _open_secrets(settings, folder, recovered)
+    is_further_worker = runtime.worker is not None and runtime.worker.number > 1
+    kept_secrets = _open_secrets(settings, folder, recovered, is_copy=is_further_worker)
     remove_unfinished(folder)
     journal = Journal(folder, recovered.tail, _journal_policy(journaling), clock)
     journal.begin()

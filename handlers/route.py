@@ -6,7 +6,7 @@ read the same values without a gateway. The routes themselves are in `routes.py`
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -47,6 +47,8 @@ class Endpoints:
     feed: VoteFeed
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, in which it may read the JSON variants of pages."""
+    missing_workers: Callable[[], Sequence[int]] = tuple
+    """Returns the numbers of the workers of this machine that take no requests."""
 
 
 E = TypeVar("E")

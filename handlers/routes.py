@@ -7,12 +7,14 @@ fills it in.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
 
 from actions.action import Call, Operation, operations
 from actions.table import GROUPS
 from actions.tools import Tools
-from actions.views import Success
+from actions.views import Count, Success, example
 from forms.reading import read, read_query
 from handlers.public import KIND
 from handlers.reply import Reply, success
@@ -82,12 +84,22 @@ def endpoint(operation: Operation, tools: Tools) -> Endpoint:
     return answer
 
 
+class Ready(Success):
+    """The gateway takes requests."""
+
+    missing_workers: Annotated[
+        tuple[Count, ...] | UnsetType,
+        Meta(description="The workers that take no requests; the others do."),
+        example([2]),
+    ] = UNSET
+
+
 def _is_ready(to: Endpoints) -> Endpoint:
     def answer(_: Request) -> Reply:
         reason = to.readiness()
         if reason is not None:
             raise Refusal("not_ready", reason=reason)
-        return success()
+        return success(Ready(missing_workers=tuple(to.missing_workers()) or UNSET))
 
     return answer
 
@@ -189,9 +201,10 @@ _SERVICE = (
         summary="Check whether the gateway takes requests",
         description=(
             "The call succeeds if recovery is complete, the journal takes writes, and the process is "
-            "not stopping."
+            "not stopping. With several workers it succeeds while one takes requests, and names those "
+            "that take none."
         ),
-        answer=Success,
+        answer=Ready,
         outcome="Confirmation that the gateway is ready.",
         refuses=("not_ready",),
     ),

@@ -23,6 +23,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
+from metrics.of_workers import FAMILIES, WORKER, decoded, encoded, of_all
 from serving.direct import VOTE_CHECK
 from serving.observers import Observers
 from serving.timeline import LoopLag
@@ -34,6 +35,7 @@ from watchers.concerns import TOPICS, Concern
 from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.outbox import Outbox
 from webhook.suspension_log import SuspensionLog
+from workers.siblings import AmongWorkers
 
 STATS_UPDATE = "updateStats"
 """The operation's id of the stats update."""
@@ -469,20 +471,59 @@ PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 class Scraping:
     """The endpoint that Prometheus reads."""
 
-    def __init__(self, collect: Callable[[], Sequence[Family]]) -> None:
-        """`collect` copies all numbers; it runs on the event loop."""
+    def __init__(self, collect: Callable[[], Sequence[Family]], workers: AmongWorkers | None = None) -> None:
+        """
+        Args:
+            collect: copies all numbers; it runs on the event loop.
+            workers: the workers whose numbers are told together; None for a gateway that serves alone.
+        """
         self._collect = collect
+        self._workers = workers
         self._one_at_a_time = asyncio.Lock()
 
     async def metrics(self, request: Request) -> Reply:
         """Return the numbers of this moment, in the format that the Accept header asks for."""
         async with self._one_at_a_time:
-            accept = request.headers.get("Accept", "")
-            text, content_type = await asyncio.to_thread(_exposed, self._collect(), accept)
+            accept, workers = request.headers.get("Accept", ""), self._workers
+            others = await workers.ask(FAMILIES) if workers is not None else {}
+            own = self._collect()
+            text, content_type = await asyncio.to_thread(_exposed, own, others, workers, accept)
         return Reply(200, text, {"vary": "accept"}, content_type=content_type)
 
+    async def own(self) -> bytes:
+        """Return the numbers of this worker, for another one."""
+        return await asyncio.to_thread(_encoded, self._collect())
 
-def _exposed(families: Sequence[Family], accept: str) -> tuple[bytes, str]:
-    from metrics.exposition import exposition  # see there
 
+def _exposed(
+    own: Sequence[Family], others: Mapping[int, bytes], workers: AmongWorkers | None, accept: str
+) -> tuple[bytes, str]:
+    from metrics.exposition import exposition, process_families  # see there
+
+    families = [*own, *process_families()]
+    if workers is not None:
+        of_workers = {number: decoded(answer) for number, answer in others.items()}
+        families = [*of_all({**of_workers, workers.number: families}), *_of_workers(workers)]
     return exposition(families, accept)
+
+
+def _encoded(own: Sequence[Family]) -> bytes:
+    from metrics.exposition import process_families  # see there
+
+    return encoded([*own, *process_families()])
+
+
+def _of_workers(workers: AmongWorkers) -> Iterator[Family]:
+    reports = workers.reports()
+    yield gauge(
+        "worker_ready",
+        "1 while a worker takes requests.",
+        {(str(each.worker),): each.state == "ready" for each in reports},
+        (WORKER,),
+    )
+    yield counter(
+        "worker_failures",
+        "Processes of a worker that ended although nobody stopped them.",
+        {(str(each.worker),): each.failures for each in reports},
+        (WORKER,),
+    )

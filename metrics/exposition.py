@@ -10,7 +10,7 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 
 from core.clock import NS_PER_SECOND
 from core.durations import BOUNDS_SECONDS, Durations
-from metrics.families import Family
+from metrics.families import Family, Kind
 
 NAMESPACE = "votegate"
 UNITS = ("seconds", "bytes")
@@ -37,11 +37,26 @@ class Exposed(NamedTuple):
     content_type: str
 
 
+def process_families() -> list[Family]:
+    """Return the kernel's numbers of this process."""
+    registry = CollectorRegistry(auto_describe=False)
+    ProcessCollector(NAMESPACE, registry=registry)
+    return [
+        Family(
+            cast(Kind, metric.type),
+            metric.name.removeprefix(f"{NAMESPACE}_"),
+            metric.documentation,
+            (),
+            {(): metric.samples[0].value},
+        )
+        for metric in registry.collect()
+    ]
+
+
 def exposition(families: Sequence[Family], accept: str = "") -> Exposed:
-    """Return the text of the families and of the process, in the format that an Accept header asks for."""
+    """Return the text of the families, in the format that an Accept header asks for."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(families))
-    ProcessCollector(NAMESPACE, registry=registry)
     encode, content_type = _encoder(accept)
     return Exposed(encode(registry), content_type)
 

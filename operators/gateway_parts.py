@@ -12,6 +12,7 @@ from operators.recent_errors import RecentErrors
 from serving.timeline import Timeline
 from snapshot.recovery import Folded
 from watchers.failing_endpoints import FailingEndpoints
+from workers.siblings import AmongWorkers
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class GatewayParts:
         started_ns: the monotonic time of the start.
         fold: folds the disk up to a position.
         resident_bytes: returns the memory of the process; None while the kernel does not tell.
+        workers: the workers of this machine; None for a gateway that serves alone.
     """
 
     tools: Tools
@@ -37,6 +39,7 @@ class GatewayParts:
     tail: JournalTail
     errors: RecentErrors
     scraping: Scraping
+    workers: AmongWorkers | None = None
 
     @property
     def state(self) -> State:

@@ -27,6 +27,7 @@ from kinds.kind import Kind
 from kinds.registry import KINDS
 from metrics.collectors import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
+from operators.all_workers import Restarting, overview_of_all, restart
 from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
 from operators.gateway_parts import GatewayParts
 from operators.journal_tail import JournalPage, JournalQuery
@@ -36,7 +37,6 @@ from operators.overview import (
     Overview,
     StoredData,
     concerns_now,
-    overview,
     overview_html,
     stored_data,
 )
@@ -162,7 +162,7 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         html=lambda value, _, __: overview_html(value),
         name="showOverview",
         view=Overview,
-        show=lambda parts, _: overview(parts),
+        show=lambda parts, _: overview_of_all(parts),
         summary="Show an overview of the process",
         about=(
             "The overview has positions of the log, counts, the limiter, the fleet and memory. It also "
@@ -329,7 +329,24 @@ VERIFY_STATE = DebugOperation[Any](
     outcome="Both digests.",
     refuses=("unavailable",),
 )
-OPERATIONS = (READ_METRICS, SHOW_CONCERNS, TAKE_SNAPSHOT, BACK_UP, VERIFY_STATE, *_WITH_PAGES)
+RESTART_WORKERS = DebugOperation[Any](
+    method="POST",
+    path="/debug/restart",
+    name="restartWorkers",
+    show=lambda parts, _: restart(parts),
+    summary="Restart all workers, one after the other",
+    about=(
+        "Each worker is replaced by the program that is at its path now. The others answer all requests "
+        "meanwhile. The answer comes at once; the overview shows the workers."
+    ),
+    view=Restarting,
+    outcome="The workers are being replaced.",
+    refuses=("no_workers",),
+)
+OPERATIONS = (
+    *(READ_METRICS, SHOW_CONCERNS, TAKE_SNAPSHOT, BACK_UP, VERIFY_STATE, RESTART_WORKERS),
+    *_WITH_PAGES,
+)
 OPERATOR_ROUTES = tuple(each.route for each in OPERATIONS)
 ALL_ROUTES: tuple[AnyRoute, ...] = (*ROUTES, *OPERATOR_ROUTES)
 """All routes of the API."""

@@ -22,12 +22,13 @@ from handlers.reply import Reply
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.refusals import Refusal
+from operators.all_workers import overview_of_all
 from operators.gateway_parts import GatewayParts
 from operators.live import Live, ended, event
 from operators.operator_actions import OperatorVisit, action_rows
 from operators.operator_pages import OPERATIONS, DebugOperation
 from operators.operator_sessions import OperatorSessions, Session
-from operators.overview import live_values, overview
+from operators.overview import live_values
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.brand import Brand
@@ -68,7 +69,12 @@ ERROR_TEXTS = ErrorTexts(
 
 
 def operator_audience(
-    sessions: OperatorSessions, notices: Notices, look: Cookie, brand: Brand, kinds: Sequence[Kind] = KINDS
+    sessions: OperatorSessions,
+    notices: Notices,
+    look: Cookie,
+    brand: Brand,
+    kinds: Sequence[Kind] = KINDS,
+    worker: int | None = None,
 ) -> Audience[Session]:
     return Audience(
         cookie=OPERATOR,
@@ -93,6 +99,7 @@ def operator_audience(
         values={
             "is_dense": True,
             "site_kinds": tuple(kinds),
+            "worker": worker,
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
         },
     )
@@ -166,7 +173,7 @@ class LiveOverview:
     async def event(self) -> bytes:
         """Return the events of one moment: the part of the page that moves, and the points of the charts."""
         drawing = await self._templates.load()
-        value = overview(self._parts)
+        value = await overview_of_all(self._parts)
         moved = drawing.fragment("debug/overview.html", {**self._values, **live_values(value)}, "live")
         return event(moved) + event(msgspec.json.encode(value.series).decode(), "series")
 

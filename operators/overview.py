@@ -17,6 +17,7 @@ from operators.data_folder import Digest
 from operators.gateway_parts import GatewayParts
 from serving.timeline import Point
 from watchers.concerns import Concern
+from workers.supervisor_channel import State
 
 Concerns = Annotated[
     tuple[Concern, ...],
@@ -153,6 +154,24 @@ class Connections(View):
     closed_for_others: Count
 
 
+class WorkerNow(View):
+    """A worker: one of several processes that serve together."""
+
+    worker: Annotated[Count, Meta(description="Its number, from 1."), example(1)]
+    state: Annotated[
+        State, Meta(description="`waiting`: its process has ended, and the next one starts in a moment.")
+    ]
+    why: Annotated[str, Meta(description="The reason why it is not ready; empty if it is."), example("")]
+    pid: Annotated[Count | None, example(4_711)]
+    starts: Annotated[Count, Meta(description="The number of its processes so far."), example(1)]
+    failures: Annotated[
+        Count, Meta(description="The number of its processes that ended although nobody stopped them.")
+    ]
+    requests_per_second: Amount
+    connections: Annotated[Count | None, Meta(description="Null while it does not answer.")]
+    resident_bytes: Annotated[Count | None, Meta(description="Null while it does not answer.")]
+
+
 class Memory(View):
     """The memory of the process."""
 
@@ -269,6 +288,15 @@ class Overview(Success):
         ),
     ]
     series: SeriesView
+    worker: Annotated[
+        Count | None,
+        Meta(description="The number of the worker that answers; null for a gateway that serves alone."),
+        NULL,
+    ] = None
+    workers: Annotated[
+        tuple[WorkerNow, ...],
+        Meta(description="The workers, if there are several. Then sums and times are of all of them."),
+    ] = ()
 
 
 def concerns_now(parts: GatewayParts) -> ConcernsNow:

@@ -105,6 +105,8 @@ class Outgoing:
         """The position behind which the queue has all facts that the stream lacks."""
         self.has_overflowed = False
         """True if the queue has left records out: `resume` reads them back."""
+        self.newest = 0
+        """The newest record since the start that other nodes are to hear of."""
         self._ledger = ledger
         self._journal = journal
         self._folder = folder
@@ -123,6 +125,7 @@ class Outgoing:
                 self._restart(position - 1)
                 self.has_overflowed = True
             self._queue.append(Captured(position, facts, events))
+            self.newest = position
 
     @property
     def has_work(self) -> bool:

@@ -6,11 +6,11 @@ Each node writes what its limiter has allowed into one short stream that all rea
 counts nowhere: for that while each node allows what the limit allows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from core.fleet_table import FleetView
+from core.fleet_table import FleetView, name_and_epoch
 from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry
 
 STREAM_LENGTH = 1_000
@@ -31,15 +31,18 @@ class Usage:
         fleet: FleetView,
         drain: Callable[[], Mapping[str, int]],
         add: Callable[[str, int], None],
+        siblings: Collection[str] = (),
     ) -> None:
         """
         Args:
             drain: returns the requests that the limiter has allowed since the last call, by bot.
             add: counts requests for a bot that another node has allowed.
+            siblings: the names of nodes whose counts this node knows already, as workers of one machine.
         """
         self._link, self._stream = link, link.key("uses")
         self._fleet = fleet
         self._drain, self._add = drain, add
+        self._siblings = siblings
         self._cursor: EntryId | None = None
         self._is_unsure = False
 
@@ -73,6 +76,6 @@ class Usage:
                 uses = self._link.open(envelope, self._stream, Uses)
             except Foreign:
                 continue  # a stranger's entry limits nobody
-            if uses.label != self._fleet.label:
+            if uses.label != self._fleet.label and name_and_epoch(uses.label)[0] not in self._siblings:
                 for ref, used in uses.by_ref.items():
                     self._add(ref, used)

@@ -1,4 +1,5 @@
-"""Messages to the supervisor that started the process: systemd, in the format of sd_notify(3).
+"""Messages to the supervisor that started the process: systemd, or that of several workers, in the format of
+sd_notify(3).
 
 They say when the gateway is ready, why it is not, that it reads files again, that it stops, and that its
 event loop still runs (the watchdog). A gateway that nobody supervises sends nothing.
@@ -25,9 +26,16 @@ log = logging.getLogger(__name__)
 class Supervisor:
     """The socket of the supervisor, and the state that it knows."""
 
-    def __init__(self, environment: MutableMapping[str, str], clock: Clock) -> None:
-        """Take the supervisor's variables out of `os.environ`: child processes must not send messages too."""
+    def __init__(
+        self, environment: MutableMapping[str, str], clock: Clock, channel: socket.socket | None = None
+    ) -> None:
+        """Take the supervisor's variables out of `os.environ`: child processes must not send messages too.
+
+        Args:
+            channel: connected to the supervisor, if that is one of ours (`workers/supervisor_channel.py`).
+        """
         self._clock = clock
+        self._channel = channel
         self._address = _address(environment.pop("NOTIFY_SOCKET", ""))
         self._watchdog_ns = _watchdog_ns(
             environment.pop("WATCHDOG_USEC", ""), environment.pop("WATCHDOG_PID", "")
@@ -37,24 +45,40 @@ class Supervisor:
         self._is_ready = False
         self._has_failed = False
 
-    async def run(self, readiness: Callable[[], str | None]) -> None:
-        """Report until cancelled. `readiness` returns None when the gateway is ready, else why it is not."""
-        if self._address is None:
+    @property
+    def watchdog_seconds(self) -> float | None:
+        """The time after which the supervisor ends a process that says nothing; None for any time."""
+        return self._watchdog_ns / NS_PER_SECOND if self._watchdog_ns is not None else None
+
+    def watchdog_of_children(self) -> dict[str, str]:
+        """Return the variables by which child processes report to this process that their loops run."""
+        return {"WATCHDOG_USEC": str(self._watchdog_ns // 1_000)} if self._watchdog_ns is not None else {}
+
+    async def run(
+        self, readiness: Callable[[], str | None], when_ready: Callable[[], str] = lambda: "ready"
+    ) -> None:
+        """Report until cancelled.
+
+        Args:
+            readiness: returns None when the gateway is ready, else why it is not.
+            when_ready: returns the status of a gateway that is ready.
+        """
+        if self._address is None and self._channel is None:
             return
         seconds = STEP_SECONDS
         if self._watchdog_ns is not None:
             seconds = min(seconds, self._watchdog_ns / NS_PER_SECOND / 4)
         while True:
-            self.step(readiness())
+            self.step(readiness(), when_ready())
             await asyncio.sleep(seconds)
 
-    def step(self, why_not_ready: str | None) -> None:
+    def step(self, why_not_ready: str | None, when_ready: str = "ready") -> None:
         """Report changes, and that the loop runs. The next step repeats a report that could not be sent."""
         said = {}
         is_ready = self._is_ready or why_not_ready is None
         if is_ready and not self._is_ready:
             said["READY"] = "1"
-        status = "ready" if why_not_ready is None else f"not ready: {why_not_ready}"
+        status = when_ready if why_not_ready is None else f"not ready: {why_not_ready}"
         if status != self._status:
             said["STATUS"] = status
         if not is_ready:
@@ -84,12 +108,11 @@ class Supervisor:
 
     def _tell(self, said: dict[str, str]) -> bool:
         """Send a message. Return true if the supervisor's socket took it."""
-        if self._address is None or not said:
+        if not said or (self._address is None and self._channel is None):
             return False
         text = "\n".join(f"{name}={value}" for name, value in said.items())
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
-                sender.sendto(text.encode(), self._address)
+            self._send(text.encode())
         except OSError as error:
             if not self._has_failed:
                 log.warning("the supervisor cannot be notified: %s", error)
@@ -99,6 +122,13 @@ class Supervisor:
             log.info("the supervisor is notified again")
         self._has_failed = False
         return True
+
+    def _send(self, message: bytes) -> None:
+        if self._channel is not None:
+            self._channel.send(message)
+        elif self._address is not None:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+                sender.sendto(message, self._address)
 
 
 def _address(notify_socket: str) -> str | None:

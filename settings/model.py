@@ -42,6 +42,7 @@ from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
     DATABASE_PORTS,
     FROM_JSON,
+    LONGEST_NODE_NAME,
     MAIL_PORTS,
     OTHER_PORTS,
     REMOTE_PORTS,
@@ -77,6 +78,7 @@ from settings.values import (
     SocketPath,
     Tags,
     WindowSeconds,
+    Workers,
     secrets_of,
     unknown,
 )
@@ -124,6 +126,7 @@ class TlsSettings(_Section):
 class ServerSettings(_Section):
     address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    workers: Workers = 1
     unix_socket: SocketPath | None = None
     tls: TlsSettings = TlsSettings()
     trusted_proxies: Proxies = ()
@@ -608,7 +611,7 @@ def load_settings(
                 reason = "must be a section" if problem["type"] == "model_type" else _reason(problem["msg"])
                 problems.append(f"{name}: {reason}")
     else:
-        problems += _site_mistakes(settings)
+        problems += [*_site_mistakes(settings), *_worker_mistakes(settings)]
     if problems:
         raise SettingsError("\n".join(problems), _log_form(merged.tree))
     return settings
@@ -655,6 +658,20 @@ def _site_mistakes(settings: Settings) -> Iterator[str]:
         hosts["web.public_url"] = read_url(web.public_url).host
     beyond = [name for name, host in hosts.items() if not is_loopback(host)]
     yield from stand_in_mistakes(platform, beyond)
+
+
+def _worker_mistakes(settings: Settings) -> Iterator[str]:
+    workers, redis = settings.server.workers, settings.redis
+    if workers > 1 and redis.url is None:
+        yield (
+            f"server.workers: is {workers}, and workers tell each other of votes through Redis; "
+            "set redis.url and redis.node, or use one worker"
+        )
+    elif redis.node is not None and len(f"{redis.node}-{workers}") > LONGEST_NODE_NAME and workers > 1:
+        yield (
+            f"redis.node: is too long for {workers} workers, which add -2, -3 and so on to it; "
+            f"use at most {LONGEST_NODE_NAME - len(f'-{workers}')} characters"
+        )
 
 
 def stand_in_mistakes(platform: ChatPlatformSettings, beyond: Sequence[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ too are in `grammars/`. A wrong name is reported as written, with the nearest on
 """
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,6 +31,15 @@ SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(
 
 Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+MOST_WORKERS = 64
+
+
+def _workers(value: object) -> object:
+    """Return the number of cores that this process may use for `auto`."""
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS) if value == "auto" else value
+
+
+Workers = Annotated[int, BeforeValidator(_workers), Field(ge=1, le=MOST_WORKERS)]
 WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
@@ -243,10 +253,12 @@ Tags = Annotated[
 ]
 """Tags in any spelling. They are kept in the spelling that listings use."""
 PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(split)]
+LONGEST_NODE_NAME = 32
 NodeName = Annotated[
     str,
     _matching(
-        r"[a-z0-9][a-z0-9-]{0,31}", "must be 1 to 32 characters of a-z, 0-9 and -, and not begin with -"
+        rf"[a-z0-9][a-z0-9-]{{0,{LONGEST_NODE_NAME - 1}}}",
+        "must be 1 to 32 characters of a-z, 0-9 and -, and not begin with -",
     ),
 ]
 KeyPrefix = Annotated[

@@ -31,6 +31,10 @@ DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
 OPERATOR_TOKEN = "operator.token"  # noqa: S105 (the name of its file)
 BLOBS = "blobs"
 """The folder of the files of listings."""
+WORKERS_FOLDER = re.compile(r"worker-[1-9][0-9]?", re.ASCII)
+"""The names of the folders of further workers."""
+WORKER_SOCKET = "worker.sock"
+"""The socket on which a worker answers the others."""
 SEARCH_INDEX = "search-index"
 LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
 _NUMBER = r"\d{20}"
@@ -150,7 +154,9 @@ def refuse_foreign_files(folder: Path) -> None:
     foreign = sorted(path.name for path in folder.iterdir() if not _is_ours(path))
     if foreign:
         name = ascii(str(folder / foreign[0]))[1:-1]  # in one line, whatever it is
-        if _OURS.fullmatch(foreign[0]) and (folder / foreign[0]).is_symlink():
+        if (_OURS.fullmatch(foreign[0]) or WORKERS_FOLDER.fullmatch(foreign[0])) and (
+            folder / foreign[0]
+        ).is_symlink():
             raise FolderUnusable(
                 f"{name} is not a file of Votegate's but a symbolic link; put the file itself there"
             )
@@ -164,6 +170,10 @@ def _is_ours(path: Path) -> bool:
     symbolic link, because it may lead anywhere.
     """
     is_file = path.is_file() and not path.is_symlink()
+    if path.name == WORKER_SOCKET:
+        return path.is_socket() and not path.is_symlink()
+    if WORKERS_FOLDER.fullmatch(path.name):
+        return path.is_dir() and not path.is_symlink()
     is_folder = path.name == LOST_AND_FOUND or (
         path.name == BLOBS and path.is_dir() and not path.is_symlink()
     )

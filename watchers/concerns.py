@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 
-Topic = Literal[
-    "ready", "journal", "disk", "snapshots", "redis", "fleet", "proxy", "endpoints", "addresses", "observers"
-]
-TOPICS: tuple[Topic, ...] = get_args(Topic)
+Topic = (
+    Literal["ready", "workers", "journal", "disk", "snapshots", "redis", "fleet", "proxy"]
+    | Literal["endpoints", "addresses", "observers"]
+)
+TOPICS: tuple[Topic, ...] = tuple(name for part in get_args(Topic) for name in get_args(part))
 MB = 1_000_000
 NAMED = 3
 """The most addresses that a concern names."""
@@ -56,11 +57,16 @@ class ConcernSources:
     some_refused: Callable[[int], Sequence[str]]
     """Returns the refused addresses, up to the given number."""
     failing_observers: Callable[[], Mapping[str, str]]
+    missing_workers: Callable[[], Sequence[str]] = tuple
+    """Returns the reasons why workers of this machine take no requests."""
 
 
 def all_concerns(sources: ConcernSources) -> tuple[Concern, ...]:
     """Return all concerns, the most urgent first; none if all is well."""
-    parts = (_of_readiness, _of_the_disk, _of_the_fleet, _of_webhooks, _of_addresses, _of_observers)
+    parts = (
+        *(_of_readiness, _of_workers, _of_the_disk, _of_the_fleet),
+        *(_of_webhooks, _of_addresses, _of_observers),
+    )
     return tuple(concern for part in parts for concern in part(sources))
 
 
@@ -71,6 +77,15 @@ def _of_readiness(sources: ConcernSources) -> Iterator[Concern]:
             text=f"This gateway takes no requests: {reason}.",
             action="Send requests to another node meanwhile. docs/operations.md has the reasons under "
             "VotegateNotReady.",
+        )
+
+
+def _of_workers(sources: ConcernSources) -> Iterator[Concern]:
+    for reason in sources.missing_workers():
+        yield Concern(
+            topic="workers",
+            text=f"{reason[:1].upper()}{reason[1:]}. The other workers answer all requests.",
+            action="The supervisor starts it again. If that lasts, the log of the worker says why it ends.",
         )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
@@ -35,7 +35,9 @@ STOP_TICK_SECONDS = 0.05
 CONNECTIONS_AT_ONCE = 16
 """The connections with more slices that go on in one turn of the loop."""
 ACCEPTS_AT_ONCE = 64
-ROUNDS = 64  # the most calls of `_accept` for one socket in a stop
+TURN_SECONDS = 0.002
+"""The time for which a new connection waits for a process with fewer connections."""
+ROUNDS = 64  # the most calls of `_accept_some` for one socket in a stop
 RETRY_SECONDS = 0.2
 WARN_SECONDS = 10
 TLS_SHUTDOWN_SECONDS = 86_400  # the connection has its own deadlines, which know whether the client reads
@@ -54,6 +56,23 @@ class BesideRoutes(NamedTuple):
 
 
 NO_ROUTES = BesideRoutes()
+
+
+class Turns(Protocol):
+    """Shares connections among processes that accept from one socket."""
+
+    @property
+    def others_accept(self) -> bool:
+        """True if another process accepts connections."""
+
+    def is_our_turn(self, connections: int, /) -> bool:
+        """Return true if this process is to take the next connection. It has so many."""
+
+    def has(self, connections: int, /) -> None:
+        """Note how many connections this process has."""
+
+    def accepts(self, *, is_accepting: bool) -> None:
+        """Note whether this process accepts connections."""
 
 
 class _StatusLines(dict[int, bytes]):
@@ -88,6 +107,9 @@ class WireServer:
         self.admission = Admission(limits.connections, limits.connections_per_address, counted_as)
         self._refusal = refusal
         self._tls = tls
+        self.turns: Turns | None = None
+        """Set where other processes accept from the same sockets, too."""
+        self._waiting: asyncio.TimerHandle | None = None  # for another process to take a connection
         self._listening: list[socket.socket] = []
         self._accepting = False
         self._warn_at = 0.0
@@ -95,18 +117,26 @@ class WireServer:
         self._opening: set[asyncio.Task[None]] = set()
         self._later: OrderedDict[Connection, None] = OrderedDict()  # with more to parse, in their order
         self._round: asyncio.Handle | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
         shortest = min(limits.header_seconds, limits.body_seconds, limits.idle_seconds, limits.write_seconds)
         self._tick_seconds = min(TICK_SECONDS, shortest / 4)
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Serve listening sockets in the running loop."""
-        self.loop = asyncio.get_running_loop()
+        self.begin()
         self._listening = list(sockets)
         for listening in self._listening:
             listening.setblocking(False)
-        self._tick()
+        if self.turns is not None:
+            self.turns.accepts(is_accepting=True)
         self._accept_on()
+
+    def begin(self) -> None:
+        """Begin in the running loop, without sockets yet."""
+        if self._timer is None:
+            self.loop = asyncio.get_running_loop()
+            self._tick()
 
     def leave_to_application(self, *, is_left: bool) -> None:
         """Give all requests to the application, or those of the direct routes back to them."""
@@ -118,20 +148,26 @@ class WireServer:
         self.ending = True
 
     def stop(self) -> None:
-        """Accept the connections that wait, and then no more. Each ends once its requests are answered."""
+        """Accept the connections that wait, unless other processes do, and then no more. Each ends once its
+        requests are answered."""
         self.end_soon()
-        for listening in self._listening:
-            for _ in range(ROUNDS):
-                if not self._accept(listening):
-                    break
+        if self.turns is not None:
+            self.turns.accepts(is_accepting=False)
+        if self.turns is None or not self.turns.others_accept:
+            for listening in self._listening:
+                for _ in range(ROUNDS):
+                    if not self._accept_some(listening, ACCEPTS_AT_ONCE):
+                        break
         self._accept_off()
+        if self._waiting is not None:
+            self._waiting.cancel()
         for listening in self._listening:
             listening.close()
         self._listening = []
         self.draining = True
         for connection in list(self._connections):
             connection.drain()
-        self._timer.cancel()
+        self._end_timer()
         self._tick_seconds = min(self._tick_seconds, STOP_TICK_SECONDS)
         self._tick()
         self.loop.call_later(DRAIN_SECONDS, self._end_handshakes)
@@ -146,7 +182,11 @@ class WireServer:
         for connection in list(self._connections):
             connection.abort()
         await self._empty.wait()
-        self._timer.cancel()
+        self._end_timer()
+
+    def _end_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _end_handshakes(self) -> None:
         for connection in self._connections:
@@ -191,9 +231,11 @@ class WireServer:
 
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        if self.turns is not None:
+            self.turns.has(len(self._connections))
         self.admission.left(connection)
         self._tell_if_empty()
-        if not self._accepting:
+        if not self._accepting and self._waiting is None:
             self._accept_on()  # there may be descriptors again
 
     def _tell_if_empty(self) -> None:
@@ -212,9 +254,30 @@ class WireServer:
         for listening in self._listening:
             self.loop.remove_reader(listening)
 
-    def _accept(self, listening: socket.socket) -> bool:
-        """Accept waiting connections. Return True when there may be more."""
+    def _accept(self, listening: socket.socket) -> None:
+        """Accept waiting connections, as far as it is the turn of this process."""
+        turns = self.turns
+        if turns is None:
+            self._accept_some(listening, ACCEPTS_AT_ONCE)
+            return
         for _ in range(ACCEPTS_AT_ONCE):
+            if not turns.is_our_turn(len(self._connections)):
+                self._accept_off()
+                self._waiting = self.loop.call_later(TURN_SECONDS, self._accept_one)
+                return
+            if not self._accept_some(listening, 1):
+                return
+
+    def _accept_one(self) -> None:
+        """Accept a connection that no other process has taken, although it was its turn."""
+        self._waiting = None
+        for listening in self._listening:
+            self._accept_some(listening, 1)
+        self._accept_on()
+
+    def _accept_some(self, listening: socket.socket, most: int) -> bool:
+        """Accept waiting connections. Return True when there may be more."""
+        for _ in range(most):
             try:
                 accepted, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -235,6 +298,8 @@ class WireServer:
                 accepted.close()
                 continue
             self._connections.add(connection)
+            if self.turns is not None:
+                self.turns.has(len(self._connections))
             connection.accepted = accepted
             opening = self.loop.create_task(self._open(accepted, connection))
             self._opening.add(opening)

@@ -309,6 +309,8 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"debug {what}")["success"] is True
     assert did("snapshot")["position"] > 0
     assert did("verify")["equal"] is True
+    refused = run_admin(gateway.base_url, "restart")
+    assert (refused.exit_code, "This gateway is one process." in refused.output) == (1, True)
     assert did("moderators list")["moderators"] == []
     assert did(f"moderators add {USER}")["moderator"] == "appointed"
     assert did("users list")["users"][0]["id"] == USER

@@ -18,6 +18,7 @@ Series = Mapping[str, str | None]
 HEALTHY: Series = {
     "up": "1",
     "votegate_ready": "1",
+    'votegate_worker_ready{worker="2"}': "1",
     "votegate_journal_writable": "1",
     'votegate_journal_fsync_seconds_bucket{le="0.001"}': "0+50",
     'votegate_journal_fsync_seconds_bucket{le="0.5"}': "0+50",
@@ -56,6 +57,7 @@ CAUSES: list[tuple[str | None, Series]] = [
     ("VotegateAbsent", {"up": "0"}),
     ("VotegateAbsent", {"up": None}),
     ("VotegateNotReady", {"votegate_ready": "0"}),
+    ("VotegateWorkerMissing", {'votegate_worker_ready{worker="2"}': "0"}),
     ("VotegateJournalNotWritable", {"votegate_journal_writable": "0"}),
     ("VotegateDiskSlow", {'votegate_journal_fsync_seconds_bucket{le="0.001"}': "0"}),
     ("VotegateDiskSlow", {"votegate_journal_pending_bytes": "40000000"}),

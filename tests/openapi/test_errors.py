@@ -259,6 +259,7 @@ ASKED: dict[str, Ask] = {
     "quarantined": lambda g, *_: quarantined(g),
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
     "placeLost": lambda g, *_: g.operate("GET", "/manage/votes?after=1-0-00000000"),
+    "noWorkers": lambda g, *_: g.operate("POST", "/debug/restart"),
     "notSuspended": lambda g, *_: g.operate("POST", f"{ONE}/webhook/probe"),
     "notSigned": lambda g, *_: unsigned(g),
     "tooManyTests": lambda g, _, receiver: flooded(g, receiver),

@@ -44,7 +44,7 @@ def test_the_hottest_callers_and_failing_addresses_are_shown(
 def test_errors_are_shown_with_the_id_of_their_request(
     visitor: PageVisitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("operators.operator_pages.overview", lambda *_: 1 / 0)
+    monkeypatch.setattr("operators.all_workers.overview", lambda *_: 1 / 0)
     failed = visitor.get("/debug")
     assert failed.status_code == 500
     page = visitor.page("/debug/errors")

@@ -185,7 +185,7 @@ def limit(response: Response) -> Limit:
     return named
 
 
-def set_webhook(gateway: ThreadGateway, url: str, path: str = BOT_PATH, **fields: Any) -> None:
+def set_webhook(gateway: Client, url: str, path: str = BOT_PATH, **fields: Any) -> None:
     gateway.done("PUT", f"{path}/webhook", {"url": url, **fields})
 
 

@@ -1,6 +1,7 @@
 """The real gateway in a process that tests kill, and a client that calls it until then.
 
-It differs from `server.py serve` only in its disk, and in that it writes parts of small snapshots. Its log is a file beside its data folder.
+It differs from `server.py serve` only in its disk, and in that it writes parts of small snapshots. Its log is
+a file beside its data folder.
 """
 
 import asyncio

@@ -36,14 +36,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("actions", "blobs", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
         *("search", "watchers", "web"),
     },
+    "workers": {"core"},
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("blobs", "core", "decoder", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
-        *("watchers", "webhook"),
+        *("watchers", "webhook", "workers"),
     },
     "operators": {
         *("actions", "core", "decoder", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
-        *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
+        *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook", "workers"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
     "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},

@@ -1,0 +1,199 @@
+"""Counts of the limits in memory that several workers of one machine map.
+
+Invariant: each word has one writer. A worker writes its own table and reads those of the others.
+
+A table has `SLOTS` entries of four words: a digest of the key, the start and the end of its window, and the
+takes that this worker has allowed in it. The place of a key follows from its digest. If it is taken in any of
+the tables, the next one is used, so that a key has the same place in all of them. A place is free once its
+window is over. A key that finds no free place is counted by its worker alone.
+
+A window opens at the earliest start that any worker has noted for the key. So all workers end it at the same
+moment, and each adds the takes of the others in that window to its own. A worker notes its take first, and
+then looks at the others. So two takes at the same moment may both be refused, but never get the last token
+both.
+
+The entries survive their process: the next process of the worker goes on with its windows.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from ratelimit.bucket import NS, Decision, Policy, SharedBuckets
+
+SLOTS = 1 << 16
+ENTRY_WORDS = 4
+TRIES = 8
+WORDS = SLOTS * ENTRY_WORDS
+"""The words of one table."""
+DIGEST, STARTED, ENDS, USED = range(ENTRY_WORDS)
+NOWHERE = -1
+
+
+class _Window:
+    """An open window of a key. `taken` is by this worker, `heard` by other machines."""
+
+    __slots__ = ("at", "digest", "heard", "started_ns", "taken")
+
+    def __init__(self, digest: int, at: int, started_ns: int) -> None:
+        self.digest = digest
+        self.at = at
+        self.started_ns = started_ns
+        self.taken = 0
+        self.heard = 0
+
+    @property
+    def used(self) -> int:
+        return self.taken + self.heard
+
+
+class CommonBuckets(SharedBuckets):
+    """Buckets that the workers of one machine and the nodes of other machines take from."""
+
+    def __init__(self, words: memoryview, own: int, others: Sequence[int]) -> None:
+        """
+        Args:
+            words: the memory, in words of 8 bytes.
+            own: the place of the first word of this worker's table.
+            others: the same of the other workers.
+        """
+        super().__init__()
+        self._words = words
+        self._own = own
+        self._others = tuple(others)
+        self._windows: dict[str, _Window] = {}
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._windows
+
+    def take(self, key: str, policy: Policy, now_ns: int) -> Decision:
+        requests, window_seconds = policy.requests, policy.window_seconds
+        window_ns = window_seconds * NS
+        window = self._windows.get(key)
+        if window is None or now_ns - window.started_ns >= window_ns:
+            window = self._opened(key, now_ns, window_ns)
+        words, at, taken = self._words, window.at, window.taken
+        used = taken + window.heard
+        if at != NOWHERE:
+            words[self._own + at + USED] = taken + 1
+            for table in self._others:
+                entry = table + at
+                if words[entry] == window.digest and now_ns < words[entry + ENDS]:
+                    used += words[entry + USED]
+                    if words[entry + STARTED] < window.started_ns:
+                        self._start(window, words[entry + STARTED], window_ns)
+        started_ns = window.started_ns
+        allowed = used < requests
+        if allowed:
+            window.taken = taken + 1
+            self._untold[key] += 1
+        else:
+            self.refused += 1
+            if at != NOWHERE:
+                words[self._own + at + USED] = taken
+        reset_seconds = -((now_ns - started_ns - window_ns) // NS)
+        remaining = requests - used - 1 if allowed else 0
+        return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)
+
+    def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
+        window_ns = policy.window_seconds * NS
+        window = self._windows.get(key)
+        if window is None or now_ns - window.started_ns >= window_ns:
+            window = _Window(_digest(key), NOWHERE, now_ns)
+            window.at = self._place(window.digest, now_ns)
+        used, started_ns = window.used, window.started_ns
+        for started, taken in self._elsewhere(window, now_ns):
+            used, started_ns = used + taken, min(started_ns, started)
+        requests = policy.requests
+        reset_seconds = -((now_ns - started_ns - window_ns) // NS)
+        return Decision(
+            *(used < requests, requests, max(requests - used, 0)),
+            *(reset_seconds, policy.window_seconds, started_ns),
+        )
+
+    def give_back(self, key: str, decision: Decision) -> bool:
+        window = self._windows.get(key)
+        if window is None or window.started_ns != decision.started_ns or not decision.allowed:
+            return False
+        window.taken -= 1
+        self._untold[key] -= 1
+        if window.at != NOWHERE:
+            self._words[self._own + window.at + USED] = max(window.taken, 0)
+        if window.used <= 0:
+            self.forget(key)
+        return True
+
+    def restore(self, key: str, started_ns: int, used: int) -> None:
+        raise NotImplementedError("a window of several workers opens with a take, or with one that is heard")
+
+    def add(self, key: str, policy: Policy, now_ns: int, used: int) -> bool:
+        window = self._windows.get(key)
+        if window is None or now_ns - window.started_ns >= policy.window_seconds * NS:
+            return False
+        window.heard = max(window.heard + used, -window.taken)
+        return True
+
+    def heard(self, key: str, policy: Policy, now_ns: int, used: int) -> None:
+        if not self.add(key, policy, now_ns, used) and used > 0:
+            self._opened(key, now_ns, policy.window_seconds * NS).heard = used
+
+    def forget(self, key: str) -> None:
+        window = self._windows.pop(key, None)
+        if window is not None and window.at != NOWHERE:
+            self._words[self._own + window.at + ENDS] = 0
+
+    def keys(self) -> list[str]:
+        return list(self._windows)
+
+    def _opened(self, key: str, now_ns: int, window_ns: int) -> _Window:
+        digest = _digest(key)
+        at = self._place(digest, now_ns)
+        window = self._windows[key] = _Window(digest, at, now_ns)
+        if at == NOWHERE:
+            return window
+        words, own = self._words, self._own + at
+        if words[own + DIGEST] == digest and now_ns < words[own + ENDS]:  # of an earlier process
+            window.taken = words[own + USED]
+            window.started_ns = words[own + STARTED]
+        starts = [started for started, _ in self._elsewhere(window, now_ns)]
+        words[own + USED] = window.taken
+        words[own + DIGEST] = digest
+        self._start(window, min([window.started_ns, *starts]), window_ns)
+        return window
+
+    def _start(self, window: _Window, started_ns: int, window_ns: int) -> None:
+        window.started_ns = started_ns
+        own = self._own + window.at
+        self._words[own + STARTED] = started_ns
+        self._words[own + ENDS] = started_ns + window_ns  # last: from now on the entry counts
+
+    def _elsewhere(self, window: _Window, now_ns: int) -> list[tuple[int, int]]:
+        """Return start and takes of the window at each other worker that has it open."""
+        words, at = self._words, window.at
+        if at == NOWHERE:
+            return []
+        return [
+            (words[table + at + STARTED], words[table + at + USED])
+            for table in self._others
+            if words[table + at] == window.digest and now_ns < words[table + at + ENDS]
+        ]
+
+    def _place(self, digest: int, now_ns: int) -> int:
+        """Return the place of a key in all tables: the one that it has, or else a free one."""
+        words, free = self._words, NOWHERE
+        tables = (self._own, *self._others)
+        for attempt in range(TRIES):
+            at = (digest + attempt) % SLOTS * ENTRY_WORDS
+            taken_by = {words[table + at] for table in tables if now_ns < words[table + at + ENDS]}
+            if digest in taken_by:
+                return at
+            if not taken_by and free == NOWHERE:
+                free = at
+        return free
+
+
+def _digest(key: str) -> int:
+    """Return 8 bytes of a digest. Two keys with one digest would share a limit: one in 10^9 for a fleet."""
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little")
