@@ -102,8 +102,8 @@ class Canonical:
     def whole(self, ref: str) -> Iterator[bytes] | None:
         """Return everything that this node keeps of the listing or user; None if it keeps no such one."""
         if ref.startswith(USERS):
-            user = self._users.get(ref)
-            return iter((_row_bytes(user),)) if user is not None else None
+            user = self._users.stored(ref)
+            return iter((user.content,)) if user is not None else None
         return self._whole(ref) if ref in self._listings else None
 
     def shared(self, ref: str) -> Iterator[bytes] | None:
@@ -117,7 +117,7 @@ class Canonical:
         return self._shared(ref) if ref in self._listings else None
 
     def _whole(self, ref: str) -> Iterator[bytes]:
-        yield _row_bytes(self._listings.peek(ref))
+        yield self._listings.content(ref)
         deliveries = self._deliveries.newest_first(ref)
         yield from map(_row_bytes, sorted(deliveries, key=lambda row: row.id))
         yield from self._vote_bytes(ref)
@@ -129,10 +129,11 @@ class Canonical:
 
     def _vote_bytes(self, ref: str) -> Iterator[bytes]:
         # Where leaves end is history. All users come first, then all votes, so that no cut shows.
-        for leaf in leaves_of(self._votes, ref):
+        only = self._votes.only_leaf(ref)
+        for leaf in leaves_of(self._votes, ref) if only is None else (only,):
             yield leaf[: len(leaf) // 2]
         at_one_node = len(self._fleet.numbers) < 2
-        for leaf in leaves_of(self._votes, ref):
+        for leaf in leaves_of(self._votes, ref) if only is None else (only,):
             packed = leaf[len(leaf) // 2 :]
             yield packed if at_one_node else self._votes.without_nodes(packed)
         yield self._vote_counts.canonical(ref)
