@@ -58,7 +58,7 @@ that a few votes after none are not the greatest growth."""
 LEAST_GROWTH = 1.2
 KEPT_SECONDS = 600
 """The time for which a snapshot stays after the last page of it, and an order after its last reader."""
-MOST_PLACES = 12_000_000
+MOST_PLACES = 8_000_000
 """The places of all orders, of 16 bytes each, and of chunks that only snapshots have. The least recently used
 snapshot leaves first, and then the least recently read order."""
 MOST_ORDERS = 10_000
