@@ -561,7 +561,7 @@ def form() -> bytes:
     import sqlite3
 
     sample = Findable(
-        "bots/1", "Bots 音楽 Pokémon", "Musik, музыка", "אמא b2 اغنية", ("Music",), ("a b",), ("en",)
+        KINDS[0].ref("1"), "Bots 音楽 Pokémon", "Musik, музыка", "אמא b2 اغنية", ("Music",), ("a b",), ("en",)
     )
     versions = (VERSION, sqlite3.sqlite_version, unicodedata.unidata_version, SHAPE)
     content = (*versions, _TABLES, _words(sample), [*map(str, KINDS)])
