@@ -24,9 +24,12 @@ each kind that has the part `of`.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_origin
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from actions.tools import Tools
 from actions.views import Success
@@ -56,8 +59,7 @@ V = TypeVar("V", bound=Success)
 M = TypeVar("M")
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call of an action: who calls, when, on what, and with which tools.
 
     Args:

@@ -148,12 +148,18 @@ async def cast(call: Call, form: Voter) -> CastVote:
     return await take(call, form.user)
 
 
-async def take(call: Call, user: str, rule: FlagRule | None = None) -> CastVote:
+async def take(
+    call: Call, user: str, rule: FlagRule | None = None, allowed: Sequence[Event] | None = None
+) -> CastVote:
     """Take a user's vote, and return it once it is durable.
 
-    `rule` flags the vote for moderators. Raises Refusal and Unavailable.
+    Args:
+        rule: flags the vote for moderators.
+        allowed: what `refuse` has just returned, if nothing was awaited since.
+
+    Raises Refusal and Unavailable.
     """
-    events, claims = _vote(call, user), call.tools.claims
+    events, claims = allowed if allowed is not None else _vote(call, user), call.tools.claims
     if claims is None:
         return await _commit(call, user, [*events, *_flag(call, user, rule)])
     async with claims(call.ref, user, call.now_ms):
@@ -161,9 +167,9 @@ async def take(call: Call, user: str, rule: FlagRule | None = None) -> CastVote:
         return await _commit(call, user, [*_vote(call, user), *_flag(call, user, rule)])
 
 
-def refuse(call: Call, user: str) -> None:
-    """Raise what `take` would raise now, and do nothing if it would take the vote."""
-    _vote(call, user)
+def refuse(call: Call, user: str) -> Sequence[Event]:
+    """Raise what `take` would raise now. Return the events of the vote if it would take it."""
+    return _vote(call, user)
 
 
 def _vote(call: Call, user: str) -> Sequence[Event]:

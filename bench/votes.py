@@ -17,9 +17,9 @@ machine moves rates more than it moves the processor time of a vote, so both are
 import argparse
 import json
 import math
-import shutil
 import socket
 import statistics
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -27,11 +27,11 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.beside_pages import CONNECTIONS, FIRST_BOT, PEOPLE, VOTES, furnish, once, report, with_settings
+from bench.beside_pages import CONNECTIONS, FIRST_BOT, PEOPLE, VOTES, once, report, with_settings
 from bench.load import SERVER_CORES, closed_loop, fixed_rate, on_cores, paced
 from bench.people_pages import FIRST, SITE, value_of
 from bench.servers import OPERATOR, PEERS, ROOT, Running, Server, running, votegate
-from bench.state import in_process, voters
+from bench.state import voters
 from bench.wire import seeded
 from bench.world import write_requests
 from tests.support.redis_server import RedisServer
@@ -48,6 +48,13 @@ OPEN_TO_LOAD = {
     "votes.accounts_per_address": NEVER,
     "votes.burst_per_minute": NEVER,
 }
+
+FURNISH = """
+import sys
+from pathlib import Path
+from bench.beside_pages import furnish
+furnish(Path(sys.argv[1]))
+"""
 
 Request = Callable[[int], bytes]
 """A function from a number to a request."""
@@ -163,14 +170,13 @@ def with_redis(place: Path) -> Iterator[tuple[Running, Running]]:
 
 @contextmanager
 def with_gateway(data: Path, tree: Path) -> Iterator[Running]:
-    """Run a gateway of a checkout on a copy of the data."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = shutil.copytree(data, Path(folder) / "data")
-        server = with_settings(votegate(copy, tree), "with pages", {**SITE, **OPEN_TO_LOAD})
-        with running(server, Path(folder) / "log") as gateway:
-            with socket.create_connection(("127.0.0.1", gateway.port)) as connection:
-                assert answered(connection, pressed_and_seen(1)) == 200  # it reads all templates
-            yield gateway
+    """Run a gateway of a checkout. Its own program puts people and bots into the folder."""
+    server = with_settings(votegate(data, tree), "with pages", {**SITE, **OPEN_TO_LOAD})
+    subprocess.run([server.command[0], "-c", FURNISH, str(data)], cwd=tree, check=True)
+    with running(server, data.with_suffix(".log")) as gateway:
+        with socket.create_connection(("127.0.0.1", gateway.port)) as connection:
+            assert answered(connection, pressed_and_seen(1)) == 200  # it reads all templates
+        yield gateway
 
 
 def measured_in_turns(ways: Mapping[str, Casting], rounds: int, seconds: float, place: Path) -> None:
@@ -215,13 +221,12 @@ def main() -> None:
     given = parser.parse_args()
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        asked, data = place / "checks", place / "data"
-        write_requests(asked, seeded(data, voters(VOTES)))
-        in_process(furnish, data)
+        asked = place / "checks"
+        write_requests(asked, seeded(place / "own", voters(VOTES)))
         ways = {"Express 4, ioredis, Redis": Casting(through_api, stack.enter_context(with_redis(place)))}
         trees = {"": ROOT} | ({" of the other": given.other.resolve()} if given.other else {})
         for whose, tree in trees.items():
-            servers = (stack.enter_context(with_gateway(data, tree)),)
+            servers = (stack.enter_context(with_gateway(place / (whose.strip() or "own"), tree)),)
             ways[f"management API{whose}"] = Casting(through_api, servers)
             ways[f"vote page{whose}"] = Casting(pressed, servers)
         ours = ways["vote page"].servers

@@ -7,7 +7,7 @@ milliseconds.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -627,21 +627,25 @@ class Listing(MapRow, frozen=True):
         return next((key for key in self.keys if key.id == key_id), None)
 
 
-def joined_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...]:
+def joined_users(owner_id: str, co_owners: Sequence[CoOwner]) -> tuple[str, ...]:
     """Return the ids of the users who have accepted, each once, without the owner."""
+    if not co_owners:  # of nearly all listings, and a start asks for each
+        return ()
     joined = (user_of(each.user) for each in co_owners if each.joined_ms is not None)
     return tuple(dict.fromkeys(user for user in joined if user is not None and user != owner_id))
 
 
-def invited_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...]:
+def invited_users(owner_id: str, co_owners: Sequence[CoOwner]) -> tuple[str, ...]:
     """Return the ids of the users who are invited and have not accepted, each once."""
     found = {owner_id, *joined_users(owner_id, co_owners)}
     users = dict.fromkeys(user_of(each.user) for each in co_owners)
     return tuple(user for user in users if user is not None and user not in found)
 
 
-def asked_users(owner_id: str, co_owners: Iterable[CoOwner], hand_over: HandOver | None) -> tuple[str, ...]:
+def asked_users(owner_id: str, co_owners: Sequence[CoOwner], hand_over: HandOver | None) -> tuple[str, ...]:
     """Return the ids of the invited and of the successor of a hand-over, each once."""
+    if not co_owners and hand_over is None:
+        return ()
     successor = user_of(hand_over.successor) if hand_over is not None else None
     return tuple(
         dict.fromkeys((*invited_users(owner_id, co_owners), *([successor] if successor is not None else [])))

@@ -19,6 +19,8 @@ class UsersView(Mapping[str, UserRow]):
 
     def __init__(self) -> None:
         self._rows: dict[str, bytes] = {}
+        self._unpacked: tuple[bytes, UserRow] | None = None
+        """The row that was looked at last: a press of a button looks at that of its user six times."""
         self._refs: list[str] = []
         self._by_session: dict[str, str] = {}
         self._with_role: set[str] = set()
@@ -45,7 +47,10 @@ class UsersView(Mapping[str, UserRow]):
         """The reviews that stand, by listing."""
 
     def __getitem__(self, ref: str) -> UserRow:
-        return unpack_user(self._rows[ref])
+        packed, row = self._rows[ref], self._unpacked
+        if row is None or row[0] is not packed:
+            row = self._unpacked = (packed, unpack_user(packed))
+        return row[1]
 
     def __contains__(self, ref: object) -> bool:
         return ref in self._rows
@@ -71,6 +76,7 @@ class UserTable(UsersView):
         else:
             self._forget_indexes(before)
         self._rows[row.ref] = pack_user(row)
+        self._unpacked = None  # it may hold what was erased
         self._index(row)
         self._rate(before.ratings if before is not None else (), row.ratings, int(row.id))
 
@@ -108,6 +114,7 @@ class UserTable(UsersView):
         if row is None:
             return False
         del self._rows[ref]
+        self._unpacked = None
         self._forget_indexes(row)
         self._rate(row.ratings, (), int(row.id))
         return True

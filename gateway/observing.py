@@ -107,6 +107,11 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
     )
 
 
+async def _count_reviews(parts: Parts) -> None:
+    await parts.sites.prepared()
+    await in_slices(parts.store.ledger.state.listings.count_reviews())
+
+
 def loops(parts: Parts) -> Loops:
     """Return the loops of observers. `Sites.running` has those of pages."""
     store, api, measured = parts.store, parts.api, parts.measured
@@ -116,7 +121,7 @@ def loops(parts: Parts) -> Loops:
         "loop_delay": measured.lag.run,
         "timeline": measured.timeline.run,
         "security_log": SecurityBounds(parts.runtime.clock).run,
-        "review_counts": lambda: in_slices(store.ledger.state.listings.count_reviews()),
+        "review_counts": partial(_count_reviews, parts),
         "key_uses": api.public.uses.run,
         "refused_addresses": api.callers.refused.run,
     }

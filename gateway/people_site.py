@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import secrets
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -66,6 +67,8 @@ from web.other_sites import with_trusted_types
 from web.site import Site
 from webhook.messages import curl_command
 
+AWAITED_SECONDS = 10.0
+"""The time for which a start puts off what can wait."""
 PREVIEWS = Policy(20, 60)
 """The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
@@ -99,8 +102,7 @@ class PeopleSite:
             raise TypeError("people sign in at the chat platform")
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
-        self.readers = _readers(state, api.managed, _keeping(store, clock))
-        store.snapshotter.beside.append(self.readers.index.keep)
+        self.readers = _readers(store, api.managed, clock)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -112,6 +114,7 @@ class PeopleSite:
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
+        self.is_prepared = asyncio.Event()  # once the lists of the first page are there
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
@@ -151,14 +154,18 @@ class PeopleSite:
         return self._site.resources(of_kinds(PEOPLE_PAGES, tools.kinds, tools.without), self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
-        """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
-        until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
+        """Read or survey the catalogue, and survey the owners. Then end expired sessions and check
+        servers again until `stop` is set. Loops beside it make orders of lists, answer searches and ask for
+        icons."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
+            await _at_most(self.readers.index.has_looked.wait())
             await in_slices(self.readers.catalogue.survey())
-            tasks.create_task(self._prepare(observers))
+            await self.readers.index.keep(0)
+            await _at_most(tasks.create_task(self._prepare(observers)))
+            self.is_prepared.set()
             await in_slices(self._tools.actions.ownership.survey())
             tasks.create_task(self._rechecks.run(stop))
             await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)
@@ -169,6 +176,11 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, orders))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+async def _at_most(work: Awaitable[object]) -> None:
+    """Wait for work that may fail or take long: nothing depends on it. It goes on."""
+    await asyncio.wait([asyncio.ensure_future(work)], timeout=AWAITED_SECONDS)
 
 
 def _signing_in(runtime: Runtime, secret: bytes, fleet: Fleet) -> SigningIn:
@@ -217,13 +229,6 @@ def _owner_texts(site: SiteSettings) -> OwnerTexts:
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
-def _keeping(store: Store, clock: Clock) -> Keeping:
-    ledger, journal, folder = store.ledger, store.journal, store.folder
-    return Keeping(
-        IndexFile(folder), clock, lambda: ledger.head, journal.synced, JournalReader(folder).records
-    )
-
-
 def _orders(catalogue: Catalogue, state: State) -> ListOrders:
     orders = ListOrders(catalogue, state.vote_counts, secrets.randbits(40))
     catalogue.watchers.append(orders.moved)
@@ -231,9 +236,15 @@ def _orders(catalogue: Catalogue, state: State) -> ListOrders:
     return orders
 
 
-def _readers(state: State, tools: Tools, keeping: Keeping) -> PeopleReaders:
+def _readers(store: Store, tools: Tools, clock: Clock) -> PeopleReaders:
+    ledger, journal, folder = store.ledger, store.journal, store.folder
+    state = ledger.state
     counts = NoticeCounts(state, tools.ownership, has_ratings="ratings" not in tools.without)
-    catalogue, index = Catalogue(state, tools.kinds), SearchIndex(state, in_every_language, keeping=keeping)
+    catalogue, file = Catalogue(state, tools.kinds), IndexFile(folder, tools.kinds)
+    records = JournalReader(folder).records
+    keeping = Keeping(file, catalogue, clock, lambda: ledger.head, journal.synced, records)
+    index = SearchIndex(state, in_every_language, keeping=keeping)
+    store.snapshotter.beside.append(index.keep)
     return PeopleReaders(VotedListings(state), catalogue, index, counts)
 
 

@@ -34,6 +34,11 @@ class Sites:
         """The readers of the log that pages for people need."""
         return self.people.readers if self.people is not None else None
 
+    async def prepared(self) -> None:
+        """Return once the first page of people can be shown."""
+        if self.people is not None:
+            await self.people.is_prepared.wait()
+
     def is_signed_in(self, request: Request) -> bool:
         """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)

@@ -4,10 +4,12 @@ Invariant: `tag_of` leaves a tag as it is, so equal tags are equal strings.
 """
 
 import unicodedata
+from functools import lru_cache
 
 MOST_CHARACTERS = 32
 
 
+@lru_cache(10_000)
 def tag_of(text: str) -> str:
     """Return a text as a tag: in lower case, in the Unicode form NFKC, with hyphens for white space.
 

@@ -55,7 +55,7 @@ class Operator:
             by_session = request.authorization is None and is_signed_in is not None and is_signed_in(request)
             if not by_session:
                 self.check(request.address, _bearer_token(request.authorization))
-            return await finished(endpoint(request._replace(by=OPERATOR)))
+            return await finished(endpoint(request.acting(OPERATOR)))
 
         return guarded
 

@@ -30,6 +30,10 @@ class Request(NamedTuple):
     by: Actor = UNKNOWN
     """The actor who asks, as far as the endpoint's guard knows."""
 
+    def acting(self, by: Actor) -> "Request":
+        """Return the request of a known actor. `_replace` would take four times as long."""
+        return Request(*self[:-1], by)
+
     @property
     def authorization(self) -> str | None:
         return self.headers.get("Authorization")
@@ -60,7 +64,7 @@ def json_object(body: bytes | None, max_body_bytes: int) -> dict[str, Any]:
     if not body:
         return {}
     try:
-        value = json.loads(body.decode("utf-8"), object_pairs_hook=_without_doubles, parse_constant=_refuse)
+        value = _JSON.decode(body.decode("utf-8"))
         if b"\\u" in body:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for a lone surrogate, anywhere
     except (ValueError, RecursionError) as error:
@@ -85,3 +89,6 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_refuse)

@@ -666,10 +666,11 @@ def motion_of(value: object) -> str:
 def texts_of(value: object) -> tuple[str, ...]:
     """Return the texts of a field's value: one, those of a list, or none for a value that is left out. The
     text of a file is its digest."""
-    value = as_written(value)
     if isinstance(value, str):
         return (value,)
-    return value if isinstance(value, tuple) else ()
+    if not isinstance(value, tuple):
+        return (value.digest,) if isinstance(value, FileRef) else ()
+    return value if not value or isinstance(value[0], str) else as_written(value)
 
 
 def as_written(value: Any) -> Any:

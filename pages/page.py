@@ -18,7 +18,11 @@ the guard. It raises `Again` for a refusal that only this page knows, or to keep
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from actions.action import Access, Action, Call
 from core.finished import finished
@@ -36,13 +40,12 @@ from web.pages import Done, Visitors
 
 F = TypeVar("F")
 V = TypeVar("V")
-NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 ANYTHING = Access()
 """The access of a page for every visitor of its kind."""
 
 
-@dataclass(frozen=True)
-class RefusedPost:
+class RefusedPost(Struct, frozen=True):
     """A form that was refused, for the page that is shown again.
 
     Args:
@@ -53,11 +56,11 @@ class RefusedPost:
     """
 
     error: Exception | None = None
-    errors: Mapping[str, Words] = field(default_factory=lambda: NO_ERRORS)
-    typed: Mapping[str, Any] = field(default_factory=dict)
-    found: Mapping[str, Any] = field(default_factory=dict)
+    errors: Mapping[str, Words] = NO_ERRORS
+    typed: Mapping[str, Any] = NOTHING
+    found: Mapping[str, Any] = NOTHING
     status: int = 200
-    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+    headers: Mapping[str, str] = NO_HEADERS
     limits: Decision | None = None
 
 
@@ -87,8 +90,7 @@ class Again(Exception):
         self.found, self.errors, self.status = found, errors, status
 
 
-@dataclass(frozen=True)
-class PageCall:
+class PageCall(Struct, frozen=True):
     """One request for a page.
 
     Args:
@@ -107,7 +109,7 @@ class PageCall:
     listing: Listing | None = None
     rights: frozenset[Right] = frozenset()
     refused: RefusedPost = NOT_REFUSED
-    shown: set[str] = field(default_factory=set, compare=False)
+    shown: set[str] = msgspec.field(default_factory=set)
 
     @property
     def row(self) -> Listing:

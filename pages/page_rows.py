@@ -5,10 +5,9 @@ return, and has checked before that the visitor is one of the row's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from actions.action import Access, Call, form_of
 from core.failures import Unavailable
@@ -107,6 +106,7 @@ class _Served:
 
     def __init__(self, page: AnyPage, kind: Kind | None, site: SiteTools) -> None:
         self._page = page
+        self._posts = {post.button: post for post in page.posts}
         self._kind: Kind | None = kind
         self._site = site
 
@@ -125,7 +125,7 @@ class _Served:
             raise Refusal(shown.missing)
         if shown.cached is not None:
             reply = tagged(visit.request, encode_json(shown.value), shown.cached)
-            return msgspec.structs.replace(reply, shows=frozenset(call.shown))
+            return replace(reply, shows=frozenset(call.shown))
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
@@ -194,8 +194,7 @@ class _Served:
 
     def _chosen(self, form: FormPost) -> Post[Any] | None:
         """Return the post whose button sent the form, or else the one without a button."""
-        posts = {post.button: post for post in self._page.posts}
-        return posts.get(form.text("act"), posts.get(""))
+        return self._posts.get(form.text("act"), self._posts.get(""))
 
     def _refused(
         self, error: Refusal | Unavailable | TooManyRequests, post: Post[Any], typed: Mapping[str, Any]
@@ -221,7 +220,7 @@ class _Served:
         if isinstance(answer, Shown):
             return await self._drawn(call, answer)
         if isinstance(answer, Reply):
-            return msgspec.structs.replace(answer, shows=frozenset(call.shown))
+            return replace(answer, shows=frozenset(call.shown))
         return answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> HtmlPage:

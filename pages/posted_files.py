@@ -6,7 +6,8 @@ beside each keeps it. So a form with files takes the same way as one without.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from actions.uploads import Upload, upload
 from core.failures import Unavailable

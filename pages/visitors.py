@@ -8,6 +8,7 @@ The browser holds the value of a session, and the state a keyed digest of it. A 
 import contextlib
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from chatplatform.answers import PlatformUser, avatar_url
 from core.actors import user_actor
 from core.failures import Unavailable
 from core.state import State
-from core.user_rows import UserProfile, user_ref
+from core.user_rows import UserProfile, UserRow, user_ref
 from handlers.visitor_limit import VisitorLimit
 from kinds.registry import KINDS
 from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
@@ -42,6 +43,20 @@ FRESH_MS = 3_600_000
 """The age up to which a sign-in is fresh."""
 
 
+class Counts(NamedTuple):
+    """The numbers in the header of a person's pages.
+
+    Args:
+        reminders: the reminders that the user has not seen yet.
+        notices: the notices that the user has not read.
+        to_review: for moderators the listings that wait for a decision or are reported.
+    """
+
+    reminders: int = 0
+    notices: int = 0
+    to_review: int = 0
+
+
 class Person(Struct, frozen=True):
     """A user with a session.
 
@@ -49,9 +64,7 @@ class Person(Struct, frozen=True):
         language: the language of the account at the platform, if it is one of ours.
         session_digest: the digest of the session.
         signed_in_ms: when the session began (Unix milliseconds).
-        reminders: the number of reminders that the user has not seen yet.
-        notices: the number of notices that the user has not read.
-        to_review: for moderators the number of listings that wait for a decision or are reported.
+        counts: looks up the numbers in the header, once. A post that leads to another page needs none.
     """
 
     id: str
@@ -61,14 +74,20 @@ class Person(Struct, frozen=True):
     language: Language | None
     session_digest: str
     signed_in_ms: int
-    reminders: int = 0
-    notices: int = 0
-    to_review: int = 0
+    counts: Callable[[], Counts] = Counts
+
+    @property
+    def reminders(self) -> int:
+        return self.counts().reminders
+
+    @property
+    def to_review(self) -> int:
+        return self.counts().to_review
 
     @property
     def news(self) -> int:
         """The number at the bell in the header: the notices that their page marks as new."""
-        return self.reminders + self.notices
+        return self.counts().reminders + self.counts().notices
 
 
 PersonVisit = Visit[Person]
@@ -201,9 +220,14 @@ class People:
             language_of(profile.locale or ""),
             known.session.digest,
             known.session.opened_ms,
+            cache(partial(self._counted, row, now_ms, is_moderator=known.is_moderator)),
+        )
+
+    def _counted(self, row: UserRow, now_ms: int, *, is_moderator: bool) -> Counts:
+        return Counts(
             unread_reminders(self._tools.ledger.state, self._tools.cooldown_ms, row, now_ms),
             self._counts.unread(row.id, row.read_ms, now_ms),
-            self._to_review() if known.is_moderator else 0,
+            self._to_review() if is_moderator else 0,
         )
 
     def _to_review(self) -> int:

@@ -20,30 +20,34 @@ from hashlib import blake2b
 
 from ratelimit.bucket import NS, Decision, Policy, SharedBuckets
 
+_Places = tuple[tuple[int, int], ...]
 SLOTS = 1 << 16
 ENTRY_WORDS = 4
 TRIES = 8
-WORDS = SLOTS * ENTRY_WORDS
-"""The words of one table."""
+WORDS = (SLOTS + 1) * ENTRY_WORDS
+"""The words of one table. Behind the entries is one that nobody reads, for keys without a place."""
 DIGEST, STARTED, ENDS, USED = range(ENTRY_WORDS)
-NOWHERE = -1
+NOWHERE = SLOTS * ENTRY_WORDS
 
 
 class _Window:
-    """An open window of a key. `taken` is by this worker, `heard` by other machines."""
+    """An open window of a key. `taken` is by this worker, `heard` by other machines.
 
-    __slots__ = ("at", "digest", "heard", "started_ns", "taken")
+    `at` is the place of its entries, `own` that of its takes in the memory, and `others` has the places of
+    end and takes at each other worker.
+    """
 
-    def __init__(self, digest: int, at: int, started_ns: int) -> None:
+    __slots__ = ("at", "digest", "ends_ns", "heard", "others", "own", "started_ns", "taken")
+
+    def __init__(self, digest: int, at: int, started_ns: int, own: int, others: _Places) -> None:
         self.digest = digest
         self.at = at
+        self.own = own
+        self.others = others
         self.started_ns = started_ns
+        self.ends_ns = 0
         self.taken = 0
         self.heard = 0
-
-    @property
-    def used(self) -> int:
-        return self.taken + self.heard
 
 
 class CommonBuckets(SharedBuckets):
@@ -72,46 +76,41 @@ class CommonBuckets(SharedBuckets):
         requests, window_seconds = policy.requests, policy.window_seconds
         window_ns = window_seconds * NS
         window = self._windows.get(key)
-        if window is None or now_ns - window.started_ns >= window_ns:
-            window = self._opened(key, now_ns, window_ns)
-        words, at, taken = self._words, window.at, window.taken
+        if window is None or now_ns >= window.ends_ns or window.ends_ns - window.started_ns != window_ns:
+            window = self._current(key, now_ns, window_ns)
+        words, taken, ends_ns = self._words, window.taken, window.ends_ns
         used = taken + window.heard
-        if at != NOWHERE:
-            words[self._own + at + USED] = taken + 1
-            for table in self._others:
-                entry = table + at
-                if words[entry] == window.digest and now_ns < words[entry + ENDS]:
-                    used += words[entry + USED]
-                    if words[entry + STARTED] < window.started_ns:
-                        self._start(window, words[entry + STARTED], window_ns)
-        started_ns = window.started_ns
+        words[window.own] = taken + 1
+        for ends_at, used_at in window.others:
+            ends = words[ends_at]
+            if ends == ends_ns:  # of the same window: each opens at the earliest start, to the nanosecond
+                used += words[used_at]
+            elif ends > now_ns:
+                used += self._joined(window, ends_at, window_ns)
+        reset_seconds = -((now_ns - window.ends_ns) // NS)
         allowed = used < requests
         if allowed:
             window.taken = taken + 1
             self._untold[key] += 1
         else:
+            words[window.own] = taken
             self.refused += 1
-            if at != NOWHERE:
-                words[self._own + at + USED] = taken
-        reset_seconds = -((now_ns - started_ns - window_ns) // NS)
         remaining = requests - used - 1 if allowed else 0
-        return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)
+        return Decision(allowed, requests, remaining, reset_seconds, window_seconds, window.started_ns)
 
     def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
-        window_ns = policy.window_seconds * NS
+        requests, window_seconds = policy.requests, policy.window_seconds
+        window_ns = window_seconds * NS
         window = self._windows.get(key)
         if window is None or now_ns - window.started_ns >= window_ns:
-            window = _Window(_digest(key), NOWHERE, now_ns)
-            window.at = self._place(window.digest, now_ns)
-        used, started_ns = window.used, window.started_ns
+            digest = _digest(key)
+            window = self._window(digest, self._place(digest, now_ns), now_ns)
+        used, started_ns = window.taken + window.heard, window.started_ns
         for started, taken in self._elsewhere(window, now_ns):
             used, started_ns = used + taken, min(started_ns, started)
-        requests = policy.requests
         reset_seconds = -((now_ns - started_ns - window_ns) // NS)
-        return Decision(
-            *(used < requests, requests, max(requests - used, 0)),
-            *(reset_seconds, policy.window_seconds, started_ns),
-        )
+        remaining = max(requests - used, 0)
+        return Decision(remaining > 0, requests, remaining, reset_seconds, window_seconds, started_ns)
 
     def give_back(self, key: str, decision: Decision) -> bool:
         window = self._windows.get(key)
@@ -119,9 +118,8 @@ class CommonBuckets(SharedBuckets):
             return False
         window.taken -= 1
         self._untold[key] -= 1
-        if window.at != NOWHERE:
-            self._words[self._own + window.at + USED] = max(window.taken, 0)
-        if window.used <= 0:
+        self._words[window.own] = max(window.taken, 0)
+        if window.taken + window.heard <= 0:
             self.forget(key)
         return True
 
@@ -137,22 +135,25 @@ class CommonBuckets(SharedBuckets):
 
     def heard(self, key: str, policy: Policy, now_ns: int, used: int) -> None:
         if not self.add(key, policy, now_ns, used) and used > 0:
-            self._opened(key, now_ns, policy.window_seconds * NS).heard = used
+            self._current(key, now_ns, policy.window_seconds * NS).heard = used
 
     def forget(self, key: str) -> None:
         window = self._windows.pop(key, None)
-        if window is not None and window.at != NOWHERE:
+        if window is not None:
             self._words[self._own + window.at + ENDS] = 0
 
     def keys(self) -> list[str]:
         return list(self._windows)
 
-    def _opened(self, key: str, now_ns: int, window_ns: int) -> _Window:
+    def _current(self, key: str, now_ns: int, window_ns: int) -> _Window:
+        """Return the open window of a key; open one if there is none, or the policy has changed."""
+        window = self._windows.get(key)
+        if window is not None and now_ns - window.started_ns < window_ns:
+            self._start(window, window.started_ns, window_ns)
+            return window
         digest = _digest(key)
         at = self._place(digest, now_ns)
-        window = self._windows[key] = _Window(digest, at, now_ns)
-        if at == NOWHERE:
-            return window
+        window = self._windows[key] = self._window(digest, at, now_ns)
         words, own = self._words, self._own + at
         if words[own + DIGEST] == digest and now_ns < words[own + ENDS]:  # of an earlier process
             window.taken = words[own + USED]
@@ -163,21 +164,34 @@ class CommonBuckets(SharedBuckets):
         self._start(window, min([window.started_ns, *starts]), window_ns)
         return window
 
+    def _window(self, digest: int, at: int, started_ns: int) -> _Window:
+        others = self._others if at != NOWHERE else ()
+        places = tuple((table + at + ENDS, table + at + USED) for table in others)
+        return _Window(digest, at, started_ns, self._own + at + USED, places)
+
+    def _joined(self, window: _Window, ends_at: int, window_ns: int) -> int:
+        """Return the takes of another worker that has opened the window at another moment."""
+        words, entry = self._words, ends_at - ENDS
+        if words[entry + DIGEST] != window.digest:
+            return 0
+        if words[entry + STARTED] < window.started_ns:
+            self._start(window, words[entry + STARTED], window_ns)
+        return words[entry + USED]
+
     def _start(self, window: _Window, started_ns: int, window_ns: int) -> None:
-        window.started_ns = started_ns
+        window.started_ns, window.ends_ns = started_ns, started_ns + window_ns
         own = self._own + window.at
         self._words[own + STARTED] = started_ns
-        self._words[own + ENDS] = started_ns + window_ns  # last: from now on the entry counts
+        self._words[own + ENDS] = window.ends_ns  # last: from now on the entry counts
 
     def _elsewhere(self, window: _Window, now_ns: int) -> list[tuple[int, int]]:
         """Return start and takes of the window at each other worker that has it open."""
-        words, at = self._words, window.at
-        if at == NOWHERE:
-            return []
+        words = self._words
+        entries = [ends_at - ENDS for ends_at, _ in window.others]
         return [
-            (words[table + at + STARTED], words[table + at + USED])
-            for table in self._others
-            if words[table + at] == window.digest and now_ns < words[table + at + ENDS]
+            (words[entry + STARTED], words[entry + USED])
+            for entry in entries
+            if words[entry + DIGEST] == window.digest and now_ns < words[entry + ENDS]
         ]
 
     def _place(self, digest: int, now_ns: int) -> int:

@@ -28,7 +28,7 @@ from core.failures import SearchUnavailable, Unavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of
-from search.catalogue import CHANGING, IndexKey
+from search.catalogue import CHANGING, Catalogue, IndexKey
 from search.index_file import IndexFile, Records
 from search.search_query import Translated, in_language, of_category, with_tag
 from search.search_table import Findable, SearchTable, in_english_alone
@@ -70,13 +70,14 @@ class SearchResult(NamedTuple):
 
 
 class Keeping(NamedTuple):
-    """The disk for an index.
+    """The disk for an index and for the catalogue.
 
     `head` returns the position of the newest record, `synced` returns once a position would outlive a power
     cut, and `records` returns those of the journal.
     """
 
     file: IndexFile
+    catalogue: Catalogue
     clock: Clock
     head: Callable[[], int]
     synced: Callable[[int], Awaitable[None]]
@@ -105,7 +106,8 @@ class SearchIndex:
         """The askers of the searches that wait."""
         self._pause_seconds = pause_seconds
         self._keeping = keeping
-        self._has_read = False
+        self.has_looked = asyncio.Event()
+        """Is set once it is known that there is no file, or once the catalogue is read from it."""
         self._is_due = False
         """True if it is time to write what has changed."""
         self._changed: dict[str, None] = {}
@@ -207,7 +209,7 @@ class SearchIndex:
 
     async def _follow(self) -> None:
         """Build the index, and keep it up to date until it must be built again."""
-        table = await self._read() or await self._built()
+        table = await self._looked() or await self._built()
         while not self._is_outdated and table.dead <= DEAD_ALLOWED + table.count and not self._is_old(table):
             self._woken.clear()
             await self._catch_up([table])
@@ -247,56 +249,80 @@ class SearchIndex:
         now_ms = self._keeping.clock.now_ms() if self._keeping is not None else 0
         return table.dead > 0 and now_ms - self._built_ms > OLD_DAYS * MS_PER_DAY
 
-    async def _read(self) -> SearchTable | None:
+    async def _looked(self) -> SearchTable | None:
         """Return the table that is on disk, with all changes since; None if none can be used."""
-        keeping = self._keeping
-        if keeping is None or self._has_read:
-            return None
-        self._has_read = True
-        head, table = keeping.head(), await self._in_thread(partial(SearchTable, self._translated))
-        try:
-            await keeping.synced(head)
-        except Unavailable:
+        if self._keeping is None or self.has_looked.is_set():
             return None
         try:
-            refs = await self._in_thread(partial(keeping.file.read, table, keeping.records, head))
+            return await self._read(self._keeping)
+        except Unavailable:  # of the journal, and the file is good
+            return None
         except Exception as error:  # it is only a copy
             log.warning("the search index is built again: %s", error)
-            await self._in_thread(keeping.file.discard)
-            refs = None
-        if refs is None or keeping.file.kept is None:
+            await self._in_thread(self._keeping.file.discard)
             return None
-        self._built_ms, self._is_due = keeping.file.kept.built_ms, True
-        for some in batched(refs, HANDED_OVER):
+        finally:
+            self.has_looked.set()
+
+    async def _read(self, keeping: Keeping) -> SearchTable | None:
+        """Read the catalogue and the table. Raises Exception if the file cannot be used."""
+        file, head = keeping.file, keeping.head()
+        await keeping.synced(head)
+        behind = await self._in_thread(partial(file.look, keeping.records, head))
+        if behind is None or file.kept is None:
+            return None
+        self._changed.update(dict.fromkeys(behind))
+        self._built_ms, self._is_due = file.kept.built_ms, True
+        changed = sorted(behind.union(file.kept.refs))
+        await self._read_catalogue(file, keeping.catalogue, changed)
+        self.has_looked.set()
+        table = await self._in_thread(partial(SearchTable, self._translated))
+        await self._in_thread(partial(file.read, table))
+        for some in batched(changed, HANDED_OVER):
             await self._hand_over([table], some)
         await self._catch_up([table])
         self._serve(table)
         return table
+
+    async def _read_catalogue(self, file: IndexFile, catalogue: Catalogue, changed: Sequence[str]) -> None:
+        rows_of_file, keys = file.rows(), list[IndexKey]()
+        while (rows := await self._in_thread(partial(next, rows_of_file, None))) is not None:
+            catalogue.take(rows, keys)
+        for _ in catalogue.taken(changed):
+            await asyncio.sleep(0)
 
     async def _write(self, table: SearchTable) -> None:
         """Write what has changed since the last time, if it is due; or the whole table, if too much has."""
         keeping = self._keeping
         if keeping is None or not self._is_due or self._is_outdated or table.count < KEPT_FROM:
             return
-        self._is_due, position, changed = False, keeping.head(), [*self._changed]
+        if not keeping.catalogue.is_complete:
+            return  # `keep` is called again
+        of_catalogue = keeping.catalogue.changed
+        self._is_due, position, changed = False, keeping.head(), [*{**self._changed, **of_catalogue}]
         try:
             await keeping.synced(position)
             if keeping.file.is_full:
-                await self._write_whole(keeping.file, table, position)
+                await self._write_whole(keeping, table, position)
             else:
                 await self._in_thread(partial(keeping.file.append, position, changed))
         except (OSError, Unavailable) as error:
             log.error("the search index is not written: %s", error)
         else:
             for ref in changed:
-                del self._changed[ref]
+                self._changed.pop(ref, None)
+                of_catalogue.pop(ref, None)
 
-    async def _write_whole(self, file: IndexFile, table: SearchTable, position: int) -> None:
+    async def _write_whole(self, keeping: Keeping, table: SearchTable, position: int) -> None:
+        file = keeping.file
         new = await self._in_thread(partial(file.begin, self._built_ms))
         try:
+            for rows in keeping.catalogue.rows():
+                await self._in_thread(partial(file.add_rows, new, rows))
             pieces = table.pieces()
-            while await self._in_thread(partial(file.add, new, pieces)):
+            while await self._in_thread(partial(file.add_piece, new, pieces)):
                 pass  # searches come between two pieces, and changes wait
+            await keeping.synced(keeping.head())  # rows of the catalogue may be newer than the position
             await self._in_thread(partial(file.finish, new, self._built_ms, position, table.numbers))
         finally:
             await self._in_thread(new.close)

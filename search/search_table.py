@@ -42,6 +42,7 @@ import msgspec
 
 from core.packing import SHAPE
 from core.version import VERSION
+from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.texts import Text
 from search.search_query import (
@@ -176,7 +177,7 @@ _PIECES = {
 }
 
 
-class TablePiece(msgspec.Struct, frozen=True, tag="piece", gc=False):
+class TablePiece(msgspec.Struct, frozen=True, gc=False):
     """Some rows of a table of a kind. `places` is a JSON list of their numbers and of the places of their
     bytes in `content`."""
 
@@ -556,15 +557,16 @@ def _digest(entry: Findable) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def form() -> bytes:
-    """Return a fingerprint of the program and of its tables. Pieces of another one are not taken."""
+def form(kinds: Collection[Kind]) -> bytes:
+    """Return a fingerprint of the program, of its tables, and of the kinds that the site offers. Pieces of
+    another one are not taken."""
     import sqlite3
 
     sample = Findable(
         KINDS[0].ref("1"), "Bots 音楽 Pokémon", "Musik, музыка", "אמא b2 اغنية", ("Music",), ("a b",), ("en",)
     )
     versions = (VERSION, sqlite3.sqlite_version, unicodedata.unidata_version, SHAPE)
-    content = (*versions, _TABLES, _words(sample), [*map(str, KINDS)])
+    content = (*versions, _TABLES, _words(sample), [*map(str, KINDS)], sorted(map(str, kinds)))
     return hashlib.blake2b(_encoded(content), digest_size=16).digest()
 
 

@@ -1,4 +1,4 @@
-"""Responses without Tornado: vote checks, and refusals of malformed requests.
+"""Responses without Tornado: vote checks, and refusals of malformed requests. Posts are in `direct_posts.py`.
 
 Invariant: the bytes equal those of a Tornado handler. No two requests have the same id.
 
@@ -10,6 +10,7 @@ import itertools
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from core.clock import Clock
@@ -59,8 +60,12 @@ def rendered(reply: Reply, number: int, more: bytes = b"") -> bytes:
     return _OTHER % (reply.content_type.encode(), number, lines, len(body), body)
 
 
+_title = lru_cache(256)(str.title)
+"""Returns the spelling of a field's name; all of them are ours."""
+
+
 def _titled(named: Mapping[str, str]) -> dict[str, str]:
-    return {name.title(): value for name, value in named.items()}
+    return {_title(name): value for name, value in named.items()}
 
 
 Answered = Callable[[int, str, str, str, int, int], None]

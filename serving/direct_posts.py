@@ -12,7 +12,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tornado.httputil import HTTPMessageDelegate
 
@@ -53,6 +53,13 @@ class _Headers(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         return self._named[name.lower().encode("latin-1")].decode("latin-1")
+
+    def get(self, name: str, default: Any = None) -> Any:  # a third of the time of that of Mapping
+        value = self._named.get(name.lower().encode("latin-1"))
+        return value.decode("latin-1") if value is not None else default
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower().encode("latin-1") in self._named
 
     def __iter__(self) -> Iterator[str]:
         return (name.decode("latin-1").title() for name in self._named)
@@ -161,10 +168,11 @@ class _Post(HTTPMessageDelegate):
         )
 
     def _send(self, reply: Reply) -> None:
-        """Send the reply. Count and log it."""
+        """Count the reply, log it, and send it. Sent last: the next request of the connection may follow."""
         policy, number = self._policy, self._number
-        self._exchange.answer(reply.status, rendered(reply, number, self._posts.more))
+        rest = rendered(reply, number, self._posts.more)
         taken_ns = policy.clock.monotonic_ns() - self._began_ns
         self._route.counts.add(reply.status, taken_ns)
         if policy.answered is not None:
             policy.answered(reply.status, METHOD, self._path, self._address, taken_ns, number)
+        self._exchange.answer(reply.status, rest)

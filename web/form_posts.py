@@ -80,9 +80,11 @@ def read_form(
     """Read a form. Raises Refusal, also for files in a form that takes none."""
     if body is None:
         raise Refusal("body_too_large", most=max_body_bytes)
+    is_multipart = content_type.startswith(MULTIPART)
+    if not body and not is_multipart:  # of a button alone
+        return FormPost({})
     fields: dict[str, list[str]] = {}
     files: dict[str, list[HTTPFile]] = {}
-    is_multipart = content_type.startswith(MULTIPART)
     try:
         for name, value in _parts(body, content_type, files) if is_multipart else _pairs(body):
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))

@@ -112,12 +112,12 @@ class Site(Generic[V]):
 
         async def serve(request: Request) -> Reply:
             reply = await answer(request)
-            return replace(reply, headers={**reply.headers, **own})
+            return replace(reply, headers={**reply.headers, **own}) if own else reply
 
         async def answer(request: Request) -> Reply:
             visitor = self.visitor(request)
             if visitor is not None:
-                request = request._replace(by=self._audience.actor(visitor))
+                request = request.acting(self._audience.actor(visitor))
             try:
                 shown = await self._shown(Visit(request, visitor), view, may_see, gives_back=row.gives_back)
             except SPOKEN as error:

@@ -36,10 +36,10 @@ class SuspensionLog:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record. The health of an endpoint changes with an attempt, or by hand."""
         self._recoveries.on_events(events)
-        attempted = any(isinstance(event, DeliveryAttempted) for event in events)
         for event in events:
             match event:
                 case EndpointHealthSet():
+                    attempted = any(isinstance(each, DeliveryAttempted) for each in events)
                     self._look(event.ref, "it took a webhook" if attempted else BY_HAND)
                 case SlotsSet(webhook=Webhook()):
                     self._look(event.ref, "its settings were saved")

@@ -35,6 +35,8 @@ from wire.exchange import CLOSES, JOINED_BYTES, Exchange, PostRoute
 from wire.parser import (
     HEAD_END,
     MALFORMED,
+    POST,
+    POSTS_TARGET_AT,
     SLICE_BYTES,
     START,
     TARGET_AT,
@@ -86,6 +88,7 @@ class ServerSide(Protocol):
     direct: DirectRoute | None
     pages: PageRoute | None
     known: KnownHeads
+    known_posts: KnownHeads
     admission: Admission
     status_lines: dict[int, bytes]
     ending: bool
@@ -260,7 +263,7 @@ class Connection(asyncio.Protocol):
         server = self._server
         direct = server.direct
         if not data.startswith(START):
-            return False
+            return data.startswith(POST) and self._posted(data)
         if direct is not None:
             end = data.find(b" ", TARGET_AT)
             head = data[end:], self.remote_ip
@@ -272,6 +275,30 @@ class Connection(asyncio.Protocol):
                 return status is not None
         pages = server.pages
         return pages is not None and self._answered_by(pages, data)
+
+    def _posted(self, data: bytes) -> bool:
+        """Begin a post whose head is known. Return False if the bytes are not that request and no more."""
+        server, posts = self._server, self._server.posts
+        at, end = data.find(b" ", POSTS_TARGET_AT), data.find(HEAD_END) + len(HEAD_END)
+        named = server.known_posts.get((data[at:end], self.remote_ip))
+        if posts is None or named is None or len(data) - end != int(named.get(b"content-length", b"0")):
+            return False
+        target = data[POSTS_TARGET_AT:at]
+        exchange = Exchange(self, RequestHead("POST", target, "1.1", [], keep_alive=True, plain=None))
+        delegate = posts.take(target, named, exchange)
+        if delegate is None:
+            return False
+        self._turn = exchange
+        self._step(Step.TURN)
+        self._step(Step.WHOLE)
+        server.admission.asked(self, server.idle_deadline)
+        self._set_deadline()
+        exchange.begin_whole(delegate, data[end:])
+        return True
+
+    def learn_post(self, data: bytes, target: bytes, named: Mapping[bytes, bytes]) -> None:
+        """Keep the head of a post that succeeded. `data` is the slice with the end of its head."""
+        self._server.known_posts.learn(data, target, self.remote_ip, named)
 
     def _answer(self, direct: DirectRoute, target: bytes, caller: Any) -> int | None:
         """Return the status, if the direct route has an answer."""
@@ -434,7 +461,7 @@ class Connection(asyncio.Protocol):
                 return
         if phase not in READS:
             return
-        exchange = self._receiving = Exchange(self, head)
+        exchange = self._receiving = Exchange(self, head, data)
         if self._turn is None:
             self._begin(exchange)
         else:
@@ -466,9 +493,11 @@ class Connection(asyncio.Protocol):
             self._turn, self._receiving, self._queue = None, None, []
             self._refuse(*MALFORMED, exchange.target)
 
-    def exchange_over(self, *, keep_alive: bool) -> None:
+    def exchange_over(self, *, keep_alive: bool, at_once: bool = False) -> None:
         """Go on after the exchange whose turn it is: its whole answer is written."""
-        if keep_alive:
+        if keep_alive and at_once:
+            self._next()
+        elif keep_alive:
             self._server.loop.call_soon(self._next)
         else:
             self._turn, self._receiving, self._queue = None, None, []

@@ -1,6 +1,8 @@
 """One request and its answer, as Tornado's applications know them. Invariant: the application sees exactly
 the same as on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
 
+The route of posts (`PostRoute`) is asked before the application. What it takes, it answers in one piece.
+
 Tornado's server ends a connection when the client sends no more. Here such a client still gets its answer,
 unless that is a stream of events, which never ends: then the client counts as gone.
 
@@ -87,17 +89,27 @@ class Speaker(Protocol):
     def go_on(self) -> None:
         """Take more of the client's bytes."""
 
-    def exchange_over(self, *, keep_alive: bool) -> None:
-        """Go on after the exchange whose turn it is: its whole answer is written."""
+    def exchange_over(self, *, keep_alive: bool, at_once: bool = False) -> None:
+        """Go on after the exchange whose turn it is: its whole answer is written.
+
+        Args:
+            at_once: true if no call of the connection is under way.
+        """
+
+    def learn_post(self, data: bytes, target: bytes, named: Mapping[bytes, bytes]) -> None:
+        """Keep the head of a post that succeeded."""
 
     def abort(self) -> None: ...
 
 
 class Exchange(HTTPConnection):
-    def __init__(self, connection: Speaker, head: RequestHead) -> None:
+    def __init__(self, connection: Speaker, head: RequestHead, data: bytes = b"") -> None:
+        """`data` is the slice with the end of the head."""
         self.context = connection  # Tornado looks for the peer here
         self._connection = connection
         self._head = head
+        self._data = data
+        self._named: Mapping[bytes, bytes] | None = None  # the fields of a post that its route has taken
         self.keep_alive = head.keep_alive
         self._delegate: HTTPMessageDelegate
         self._begun = False
@@ -142,7 +154,17 @@ class Exchange(HTTPConnection):
         if posts is None or self._head.method != "POST":
             return None
         named = post_fields(self._head)
-        return posts.take(self._head.target, named, self) if named is not None else None
+        delegate = posts.take(self._head.target, named, self) if named is not None else None
+        self._named = named if delegate is not None else None
+        return delegate
+
+    def begin_whole(self, delegate: HTTPMessageDelegate, body: bytes) -> None:
+        """Hand a complete request to the delegate that the route of posts has for it."""
+        self._delegate = delegate
+        self._begun = self.whole = self._delegate_ended = True
+        if body:
+            delegate.data_received(body)
+        delegate.finish()
 
     def _begin_application(self) -> None:
         head, headers = self._head, HTTPHeaders()
@@ -234,15 +256,20 @@ class Exchange(HTTPConnection):
         return self._connection.remote_ip
 
     def answer(self, status: int, rest: bytes) -> None:
-        """Write the whole answer to a complete request. `rest` begins with the header lines behind the
-        Date."""
+        """Write the whole answer to a complete request, in a call of the loop's own.
+
+        Args:
+            rest: the answer from the header lines behind the Date on.
+        """
         if self._gone:
             return
         self.head_written = self.answered = True
+        if status < HTTPStatus.MULTIPLE_CHOICES and self._named is not None and self.keep_alive:
+            self._connection.learn_post(self._data, self._head.target, self._named)
         self.keep_alive = self.keep_alive and not self._connection.closing
         start = self._connection.status_lines[status]
         self._connection.write(start + rest if self.keep_alive else start + CLOSES + rest)
-        self._connection.exchange_over(keep_alive=self.keep_alive)
+        self._connection.exchange_over(keep_alive=self.keep_alive, at_once=True)
 
     # From the application: tornado.httputil.HTTPConnection.
 

@@ -24,7 +24,7 @@ from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import DRAIN_SECONDS, Connection
 from wire.exchange import CLOSES, PostRoute
-from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, PageRoute, path_of
+from wire.parser import POST, POST_HEADS, ConnectionLimits, DirectRoute, KnownHeads, PageRoute, path_of
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +104,7 @@ class WireServer:
         self.ending = self.draining = False
         self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()
+        self.known_posts = KnownHeads(POST, POST_HEADS)
         self.admission = Admission(limits.connections, limits.connections_per_address, counted_as)
         self._refusal = refusal
         self._tls = tls

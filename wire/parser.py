@@ -182,6 +182,9 @@ HEAD_BYTES = 1_024
 """The longest request whose head is kept."""
 START = b"GET "
 TARGET_AT = len(START)
+POST, POSTS_TARGET_AT = b"POST ", len(b"POST ")
+POST_HEADS = 256
+"""The most heads of posts that are kept: those of programs, of which a platform has a few."""
 _END = b" HTTP/1.1\r\n"
 
 
@@ -217,21 +220,26 @@ class KnownHeads(OrderedDict[tuple[bytes, str], Any]):
     The heads contain the keys of their callers, so they are never shown.
     """
 
+    def __init__(self, start: bytes = START, most: int = HEADS) -> None:
+        super().__init__()
+        self._start = start
+        self._most = most
+
     def __repr__(self) -> str:
         return f"<{len(self)} known heads>"
 
     def learn(self, data: bytes, target: bytes, peer: str, caller: Any) -> None:
-        """Keep the head of a request, if the bytes are this one request and no more.
+        """Keep the head of a request, if the bytes are this one head and no more.
 
         The request begins with the first of the bytes.
         """
-        start = START + target
+        start = self._start + target
         if len(data) > HEAD_BYTES or not data.startswith(start + _END):
             return
         if data.find(HEAD_END) != len(data) - len(HEAD_END):
             return
         self[data[len(start) :], peer] = caller
-        if len(self) > HEADS:
+        if len(self) > self._most:
             self.popitem(last=False)
 
 

@@ -10,11 +10,10 @@ A search goes through all listings in slices, as the erasure does, so other requ
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from actions.action import Call
 from actions.users import FORGET_USER, forget

@@ -8,12 +8,11 @@ unseen.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 from markupsafe import Markup
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from actions.listings import EDIT, edit_guarded
 from actions.views import Success

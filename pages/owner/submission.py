@@ -17,10 +17,10 @@ sends nobody away: the form comes back, and says how to read the list again.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from actions.listings import SUBMIT, CheckedSubmission, submit, submit_checked
 from chatplatform.answers import PlatformServer, server_icon_url

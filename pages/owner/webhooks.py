@@ -13,10 +13,9 @@ otherwise anybody who may change the address could read the token at another one
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from actions.deliveries import TEST_WEBHOOK, DeliveryAnswer, delivery_view, test, text_of_error
 from actions.webhooks import (

@@ -7,9 +7,10 @@ its owners and moderators.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from actions.views import Count, KindName, ListingId, Success
 from actions.votes import DayVotes

@@ -7,10 +7,12 @@ another moderator may be faster. Each form has an address of its own. A form tha
 the page.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from actions.action import Access, AnyAction, Call, form_of
 from actions.history import ACTION_NAMES
@@ -298,7 +300,7 @@ def _form(path: str, post: Post[Any], *, shows: Show[Any] = show, gives_back: bo
         visitors="moderator",
         show=shows,
         has_get=False,
-        posts=(replace(post, access=SEES),),
+        posts=(dataclasses.replace(post, access=SEES),),
         gives_back=gives_back,
     )
 

@@ -23,6 +23,7 @@ from actions.deliveries import text_of_error
 from actions.views import Count, Moment, Success
 from actions.votes import CAST_VOTE, CastVote, refuse, take
 from core.clock import month_of
+from core.events import Event
 from core.failures import Unavailable
 from core.rows import Listing
 from core.state import State
@@ -148,14 +149,14 @@ async def press(page: PageCall, _: object) -> CastVote:
         raise _held(Problem("signed out"))
     user, guards = visitor.id, voting.guards
     guards.take(user, address)
-    refuse(call, user)
+    allowed: Sequence[Event] | None = refuse(call, user)
     _refuse_young(page, user)
     tripped = guards.tripped(call.ref, user, address)
     if tripped is not None and voting.asks_proof:
         await _refuse_unproven(page, user)
-        call = call.rechecked()
+        call, allowed = call.rechecked(), None
     guards.count(call.ref, user, address)  # before the disk: others press meanwhile
-    return await take(call, user, tripped.rule if tripped is not None else None)
+    return await take(call, user, tripped.rule if tripped is not None else None, allowed)
 
 
 def _public(page: PageCall) -> Listing:

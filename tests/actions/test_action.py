@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
 from actions.action import Access, Action, Call, Command, operations
 from actions.keys import KEY_ACTIONS
@@ -92,7 +93,7 @@ class _Ledger:
 def called(**changes: Any) -> Call:
     clock = SimpleNamespace(now_ms=lambda: NOW_MS + 5)
     tools = cast(Tools, SimpleNamespace(ledger=_Ledger(), clock=clock))
-    return replace(Call(tools, OPERATOR, NOW_MS), **changes)
+    return structs.replace(Call(tools, OPERATOR, NOW_MS), **changes)
 
 
 def test_a_view_is_made_before_the_wait_for_the_disk_and_returned_after_it() -> None:

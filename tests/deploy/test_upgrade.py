@@ -5,17 +5,21 @@ has ended and given the data folder back. Meanwhile connections wait in the sock
 """
 
 import contextlib
+import shutil
 import signal
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.support.gateways import BOT, Client, eventually
+from tests.support.gateways import BOT, ROOT, Client, eventually
 from tests.support.installed_gateway import BINARY
 from tests.support.raw_http_client import Asking
+from tests.support.redis_server import RedisServer
 from tests.support.socket_activation import FROM_SOURCE, Activated
+from tests.support.worker_processes import Load, Workers
 from wire.listening import listen
 
 FIRST_USER = 700_000_000_000_000_000
@@ -87,3 +91,61 @@ def test_an_upgrade_under_load_refuses_nobody_and_forgets_no_vote(
             answer = new.done("POST", f"/manage/bots/{BOT}/votes/check", {"users": [user]})
             assert answer["votes"][0]["voted"] is True, user
         assert new.voters(key, user=voting.cast[0]).json()["voted"] is True
+
+
+SCRIPT = """#!{python}
+import sys
+sys.path.insert(0, {root!r})
+print({name!r}, file=sys.stderr)
+from server import cli
+cli(prog_name="votegate")
+"""
+
+
+def put_script(place: Path, name: str) -> None:
+    """Put a program such as pip installs in place, at once. It says its name first."""
+    unfinished = place.with_suffix(".new")
+    unfinished.write_text(SCRIPT.format(python=sys.executable, root=str(ROOT), name=name))
+    unfinished.chmod(0o755)
+    unfinished.replace(place)
+
+
+def put_binary(place: Path, name: str) -> None:
+    """Put a copy of the binary in place, at once. It cannot say a name."""
+    assert name
+    unfinished = place.with_suffix(".new")
+    shutil.copy(BINARY, unfinished)
+    unfinished.replace(place)
+
+
+PROGRAMS = [put_script, *([put_binary] if BINARY.exists() else [])]
+
+
+@pytest.mark.parametrize("put", PROGRAMS)
+def test_a_restart_of_the_workers_upgrades_them_to_the_program_that_is_at_its_path_now(
+    tmp_path: Path, redis_server: RedisServer, put: Callable[[Path, str], None]
+) -> None:
+    program = tmp_path / "votegate"
+    put(program, "the old program")
+    gateway = Workers(tmp_path / "data", redis_server.url, VOTEGATE_LIMITS__VOTERS__REQUESTS="1000000000")
+    gateway.program = [str(program), "serve"]
+    gateway.interpreter = ()
+    try:
+        gateway.start()
+        key = gateway.list_bot()
+        gateway.session.close()
+        before = program.stat().st_ino
+        put(program, "the new program")
+        with Load(gateway.base_url, key) as load:
+            load.ask_on(20)
+            gateway.process.send_signal(signal.SIGHUP)
+            gateway.until_ready(2)
+            load.ask_on(20)
+        assert load.lost == []
+        assert program.stat().st_ino != before
+        if put is put_script:
+            assert gateway.log.count("the old program") == 3  # the supervisor stays the old one
+            assert gateway.log.count("the new program") == 2
+        assert gateway.signal(signal.SIGTERM) == 0
+    finally:
+        gateway.end()

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import MS_PER_DAY
-from core.events import Event, ListingRemoved, encode_record
+from core.events import Event, ListingRemoved, ListingReviewed, encode_record
 from core.ledger import Ledger
 from core.rows import Listing
 from core.state import State
 from journal.segments import JournalCorrupt, JournalReader, list_segments
 from search import index as index_module
 from search import index_file, search_table
+from search.catalogue import Catalogue, IndexKey
 from search.index import Keeping, SearchIndex, findable_of
 from search.index_file import IndexFile
 from search.search_table import SearchTable
@@ -32,7 +33,7 @@ from tests.support.folder_bytes import overwrite
 from tests.support.indexed_listings import changes, named, refs
 from tests.support.journals import KEYS, on, recording
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
 from tests.support.simulated_disk import RecordingDisk, cuts, every_image, old_bytes, scratch, what_matters
 
 TEXTS = ("music", "quiz", "音楽", "musik", "a bot for the tests")
@@ -52,16 +53,36 @@ async def indexing(
         place = on(folder, keys, disk)
         records = JournalReader(place if keys is KEYS else on(folder)).records
         head, file = lambda: ledger.head, IndexFile(place)
-        keeping = Keeping(file, clock or FakeClock(), head, journal.synced, records)
+        catalogue = Catalogue(ledger.state)
+        keeping = Keeping(file, catalogue, clock or FakeClock(), head, journal.synced, records)
         index = SearchIndex(ledger.state, pause_seconds=0, keeping=keeping)
+        ledger.subscribe(catalogue.on_record)
         ledger.subscribe(index.on_record)
         running = asyncio.create_task(index.run())
         try:
+            await index.has_looked.wait()
+            for _ in catalogue.survey():
+                pass
+            assert all_of(catalogue) == all_of(surveyed(ledger.state))
             await until(lambda: index.is_complete)
             yield ledger, index
+            assert all_of(catalogue) == all_of(surveyed(ledger.state))
         finally:
             running.cancel()
             await asyncio.wait([running])
+
+
+def surveyed(state: State) -> Catalogue:
+    catalogue = Catalogue(state)
+    for _ in catalogue.survey():
+        pass
+    return catalogue
+
+
+def all_of(catalogue: Catalogue) -> object:
+    """Return everything that a catalogue has."""
+    keys = {key for entry in catalogue.entries.values() for key in entry.keys}
+    return catalogue.entries, {key: [*catalogue.refs_of(key)] for key in keys}, catalogue.is_complete
 
 
 async def is_kept(index: SearchIndex, ledger: Ledger) -> None:
@@ -69,6 +90,21 @@ async def is_kept(index: SearchIndex, ledger: Ledger) -> None:
     await index.keep(ledger.head)
     file = index._keeping.file  # type: ignore[union-attr]
     await until(lambda: file.kept is not None and file.kept.position == ledger.head)
+
+
+def test_a_listing_that_is_decided_again_keeps_its_words_and_moves_in_the_catalogue(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with indexing(tmp_path) as (ledger, index):
+            ledger.commit(named("Music"))
+            await refs(index, "music")
+            await is_kept(index, ledger)
+            ledger.commit([ListingReviewed(BOT_REF, "approved", None, NOW_MS + 9)])
+            await is_kept(index, ledger)
+            assert index.dead == 0
+        async with indexing(tmp_path):
+            pass
+
+    run(main())
 
 
 @pytest.fixture
@@ -132,6 +168,7 @@ class _Story:
 
     def __init__(self, folder: Path, disk: Disk = OS_DISK) -> None:
         self.state, self.table, self.log = empty_state(), SearchTable(), list[bytes]()
+        self.catalogue = surveyed(self.state)
         self.file = IndexFile(on(folder, disk=disk))
         self._changed: list[str] = []
 
@@ -143,19 +180,42 @@ class _Story:
             self.state.apply(event)
             self.log.append(encode_record([event]))
             self._changed += put(self.table, self.state, [event.ref])  # type: ignore[union-attr]
+            self.catalogue.on_record(1, [event])
 
     def write(self) -> None:
         new = self.file.begin(1)
+        for rows in self.catalogue.rows():
+            self.file.add_rows(new, rows)
         pieces = self.table.pieces()
-        while self.file.add(new, pieces):
+        while self.file.add_piece(new, pieces):
             pass
         self.file.finish(new, 1, len(self.log), self.table.numbers)
         new.close()
         self._changed.clear()
+        self.catalogue.changed.clear()
 
     def append(self) -> None:
-        self.file.append(len(self.log), self._changed)
+        self.file.append(len(self.log), [*self._changed, *self.catalogue.changed])
         self._changed.clear()
+        self.catalogue.changed.clear()
+
+    def read(self, file: IndexFile, table: SearchTable) -> Sequence[str] | None:
+        """Read the file of a start as an index does, and check the catalogue. Return what has changed."""
+        behind = file.look(self.records, len(self.log))
+        if behind is None or file.kept is None:
+            return None
+        changed, catalogue, keys = (
+            sorted(behind.union(file.kept.refs)),
+            Catalogue(self.state),
+            list[IndexKey](),
+        )
+        for rows in file.rows():
+            catalogue.take(rows, keys)
+        for _ in catalogue.taken(changed):
+            pass
+        assert all_of(catalogue) == all_of(surveyed(self.state))
+        file.read(table)
+        return changed
 
 
 def put(table: SearchTable, state: State, some: Sequence[str]) -> Sequence[str]:
@@ -182,7 +242,7 @@ def test_an_index_that_is_read_equals_one_that_is_built_again(
             story.append()
         story.commit(behind)
         table, file = SearchTable(), IndexFile(on(folder))
-        changed = file.read(table, story.records, len(story.log))
+        changed = story.read(file, table)
         assert changed is not None
         put(table, story.state, changed)
         new = built_again(story.state)
@@ -217,7 +277,7 @@ def test_after_a_power_cut_at_any_moment_the_index_is_right_or_built_again() -> 
             checked.add(seen)
             with scratch(files) as place:
                 table = SearchTable()
-                changed = IndexFile(on(place)).read(table, story.records, len(story.log))
+                changed = story.read(IndexFile(on(place)), table)
                 if changed is None:
                     assert not cut.promised, "an index that was written is there"
                     continue
@@ -236,13 +296,15 @@ def test_a_chunk_that_was_cut_off_is_replaced_by_the_next_one(tmp_path: Path) ->
     path = tmp_path / SEARCH_INDEX
     overwrite(path, path.read_bytes()[:-5])
     story.file, story.table = IndexFile(on(tmp_path)), SearchTable()
-    changed = story.file.read(story.table, story.records, len(story.log))
+    changed = story.read(story.file, story.table)
     assert changed == [OTHER_REF], "the journal tells it"
     put(story.table, story.state, changed)
     story.commit(named("Radio", SERVER_REF))
     story.append()
-    table = SearchTable()
-    assert IndexFile(on(tmp_path)).read(table, lambda *_: iter(()), len(story.log)) == [SERVER_REF]
+    file = IndexFile(on(tmp_path))
+    assert file.look(story.records, len(story.log)) == set()
+    assert file.kept is not None
+    assert [*file.kept.refs] == [SERVER_REF]
 
 
 def kept_folder(folder: Path) -> None:
@@ -427,8 +489,10 @@ def test_changes_that_could_not_be_appended_are_written_the_next_time(
             await refs(index, "radio")
             await is_kept(index, ledger)
             head = ledger.head
-            changed = IndexFile(on(tmp_path)).read(SearchTable(), lambda *_: iter(()), head)
-            assert changed == [OTHER_REF, SERVER_REF]
+        file = IndexFile(on(tmp_path))
+        assert file.look(lambda *_: iter(()), head) == set()
+        assert file.kept is not None
+        assert {*file.kept.refs} == {OTHER_REF, SERVER_REF}
 
     run(main())
 

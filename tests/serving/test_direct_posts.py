@@ -7,11 +7,12 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from core.events import Event, VoteCast
 from core.failures import Unavailable
@@ -25,6 +26,7 @@ from tests.support.people import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, EMIL
 from tests.support.raw_http import END, Answer, answers_in, connect, converse, cut
+from wire.http_server import WireServer
 
 WINDOW_SECONDS = 300
 MOST_BYTES = 20_000
@@ -62,6 +64,8 @@ class Twins(NamedTuple):
     traffic: Sequence[Traffic]
     handled: list[str]
     """The paths that handlers of Tornado have answered."""
+    server: WireServer
+    """The server of the direct gateway."""
 
     @property
     def gateways(self) -> tuple[PeopleGateway, PeopleGateway]:
@@ -120,18 +124,25 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
         traffic.append(Traffic(names))  # type: ignore[arg-type]
         return traffic[-1]
 
+    servers: list[WireServer] = []
+
+    def serve(*told: Any, **named: Any) -> WireServer:
+        servers.append(WireServer(*told, **named))
+        return servers[-1]
+
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(AccessLog, "answered", log)
         patch.setattr(EndpointHandler, "count", counting)
         patch.setattr("gateway.parts.Traffic", making)
+        patch.setattr("gateway.front.WireServer", serve)
         direct = stack.enter_context(serving(folder / "direct", **SETTINGS))
         furnish(direct)
         with pytest.MonkeyPatch.context() as old_way:
             old_way.setattr("gateway.serve._of_votes", lambda *_, **__: [])
             tornado = stack.enter_context(serving(folder / "tornado", **SETTINGS))
         furnish(tornado)
-        yield Twins(direct, tornado, lines, traffic, handled)
+        yield Twins(direct, tornado, lines, traffic, handled, servers[0])
 
 
 def compared(answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:
@@ -361,6 +372,65 @@ def test_an_unusual_post_goes_to_tornado(twins: Twins, name: str) -> None:
     direct, tornado = ([compared(each) for each in answers] for answers in twins.heard([UNUSUAL[name], END]))
     assert direct == tornado
     assert len(twins.handled) == len(direct) + len(tornado)
+
+
+def asked_in_turn(gateway: PeopleGateway, pieces: Sequence[bytes]) -> list[Answer]:
+    """Send each piece once the one before it is answered, on one connection."""
+    answers = []
+    with connect(gateway.base_url) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            received = b""
+            while True:
+                more = connection.recv(65_536)
+                assert more, received
+                received += more
+                head, end, body = received.partition(b"\r\n\r\n")
+                length = re.search(rb"Content-Length: (\d+)", head)
+                if end and length is not None and len(body) == int(length[1]):
+                    break
+            answers += answers_in(received)
+    return answers
+
+
+def test_a_post_with_a_known_head_is_answered_like_any_other(twins: Twins) -> None:
+    twins.forget()
+    usual, known = b'{"users": ["%s"]}' % USER.encode(), len(twins.server.known_posts)
+    same = [usual, b'{"users": ["%s"]}' % b"x" * 18, usual[:-1] + b"\n", b"x" * len(usual), usual]
+    pieces = [
+        *(post(CHECK, BEARER, "X-Known: yes", body=body[: len(usual)].ljust(len(usual))) for body in same),
+        post(CHECK.replace(BOT, OTHER_BOT), BEARER, "X-Known: yes", body=usual),  # the head is the same
+        post(CHECK.replace(BOT, "%31" + BOT[1:]), BEARER, "X-Known: yes", body=usual),
+        post(f"{CHECK}?a=b", BEARER, "X-Known: yes", body=usual),
+        post("/manage/bots", BEARER, "X-Known: yes", body=usual),
+        post(CHECK, BEARER, "X-Known: no", body=usual),
+        post(CHECK, BEARER, "X-Known: yes", body=usual),
+    ]
+    direct, tornado = ([compared(each) for each in asked_in_turn(one, pieces)] for one in twins.gateways)
+    assert direct == tornado
+    assert [status for status, _, _ in direct][:6] == [200, 400, 400, 400, 200, 200]
+    assert len(twins.server.known_posts) == known + 2
+
+
+def test_heads_of_refused_posts_and_of_browsers_are_not_kept(twins: Twins) -> None:
+    twins.forget()
+    known = len(twins.server.known_posts)
+    pieces = [post(CHECK, "Authorization: Bearer wrong"), post(PRESS, cookie(), FROM_HERE, "X-New: yes")]
+    for each in twins.gateways:
+        assert [answer.status for answer in asked_in_turn(each, pieces)] == [401, 303]
+    assert len(twins.server.known_posts) == known
+
+
+def test_a_known_head_is_refused_once_its_token_is_not_good_any_more(twins: Twins) -> None:
+    twins.forget()
+    pieces = [post(CHECK, BEARER, body=b'{"users": []}')] * 2
+    assert [each.status for each in asked_in_turn(twins.direct, pieces)] == [200, 200]
+    gateway = twins.direct
+    for token, status in (("another", 401), (OPERATOR_TOKEN, 200)):
+        operator = gateway.settings.operator.model_copy(update={"token": SecretStr(token)})
+        changed = gateway.settings.model_copy(update={"operator": operator})
+        gateway.on_loop(lambda changed=changed: gateway.gateway.reload(changed))  # type: ignore[misc]
+        assert eventually(lambda status=status: asked_in_turn(gateway, pieces)[0].status == status)  # type: ignore[misc]
 
 
 def fail_votes(twins: Twins, patch: pytest.MonkeyPatch, error: Exception) -> None:

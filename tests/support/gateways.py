@@ -272,6 +272,7 @@ class ProcessGateway(Client):
             "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS": "true",
             **environment,
         }
+        self.interpreter: Sequence[str] = (sys.executable,)
         self.program = ["server.py", "serve"]
         self.output = os.memfd_create("log")
         """The standard output and error of all its processes. It has each line as soon as it is written."""
@@ -300,7 +301,7 @@ class ProcessGateway(Client):
     def opened(self, arguments: Sequence[str], output: int) -> Process:
         """Start a process that writes its output and errors to that file."""
         return subprocess.Popen(
-            [sys.executable, *self.program, *arguments],
+            [*self.interpreter, *self.program, *arguments],
             cwd=ROOT,
             env=self.environment,
             stdout=output,

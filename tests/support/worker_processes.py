@@ -89,18 +89,23 @@ def workers_of(
         gateway.end()
 
 
+_Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
 class Load:
     """Clients that keep their connections, clients with a new one for each request, and voters.
 
-    None sends a request a second time, so each lost one is counted. A client that keeps its connection looks
+    None sends a request a second time, so each lost one is counted; a client that `goes_on` then takes a new
+    connection. A client that keeps its connection looks
     whether it was closed before it sends.
     """
 
-    def __init__(self, url: str, key: str, *, kept: int = 8, new: int = 4, pause_seconds: float = 0) -> None:
+    def __init__(self, url: str, key: str, *, kept: int = 8, new: int = 4, goes_on: bool = False) -> None:
         host, _, port = url.removeprefix("http://").rpartition(":")
         self._address = host, int(port)
         self._check = _request("GET", f"/bots/{BOT}/voters/{USER}", key)
-        self._pause_seconds = pause_seconds
+        self._goes_on = goes_on
+        self.clients = kept + new + 1
         self._clients = [self._keeping() for _ in range(kept)] + [self._coming() for _ in range(new)]
         self._users = itertools.count(10**17)
         self.answered = 0
@@ -122,56 +127,57 @@ class Load:
         """Return when there are many more answers."""
         goal = self.answered + more
         eventually(lambda: self.lost or self.answered > goal)
-        assert self.lost == []
+        assert self.lost == [], self.lost
 
     async def _run(self) -> None:
         await asyncio.gather(*self._clients, self._voting())
 
     async def _keeping(self) -> None:
-        connection: Any = None
+        connection: _Connection | None = None
         while not self._stop.is_set():
             if connection is not None and connection[0].at_eof():
                 connection[1].close()
                 connection = None
-            try:
-                connection = connection or await asyncio.open_connection(*self._address)
-                closes = await self._ask(connection, self._check)
-            except (OSError, EOFError, ValueError) as error:
-                self.lost.append(f"kept: {error!r}")
+            connection = await self._once(connection, self._check, "kept")
+            if connection is None and not self._may_go_on:
                 return
-            if closes:
-                connection[1].close()
-                connection = None
-            await asyncio.sleep(self._pause_seconds)
         if connection is not None:
             connection[1].close()
 
     async def _coming(self) -> None:
-        while not self._stop.is_set():
-            try:
-                connection = await asyncio.open_connection(*self._address)
-                await self._ask(connection, self._check)
-            except (OSError, EOFError, ValueError) as error:
-                self.lost.append(f"new: {error!r}")
-                return
-            connection[1].close()
-            await asyncio.sleep(self._pause_seconds)
+        while not self._stop.is_set() and self._may_go_on:
+            connection = await self._once(None, self._check, "new")
+            if connection is not None:
+                connection[1].close()
 
     async def _voting(self) -> None:
-        while not self._stop.is_set():
+        while not self._stop.is_set() and self._may_go_on:
             user = str(next(self._users))
             vote = _request("POST", f"/manage/bots/{BOT}/votes", f"Bearer {OPERATOR_TOKEN}", {"user": user})
-            try:
-                connection = await asyncio.open_connection(*self._address)
-                await self._ask(connection, vote)
-            except (OSError, EOFError, ValueError) as error:
-                self.lost.append(f"vote: {error!r}")
-                return
-            connection[1].close()
-            self.voted.append(user)
+            connection = await self._once(None, vote, user)
+            if connection is not None:
+                connection[1].close()
+            if not any(user in each for each in self.lost):
+                self.voted.append(user)
             await asyncio.sleep(0.02)
 
-    async def _ask(self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], data: bytes) -> bool:
+    @property
+    def _may_go_on(self) -> bool:
+        return self._goes_on or not self.lost
+
+    async def _once(self, connection: _Connection | None, data: bytes, name: str) -> _Connection | None:
+        """Ask once. Return the connection, if it is still open. A loss is noted by the name."""
+        try:
+            connection = connection or await asyncio.open_connection(*self._address)
+            if not await self._ask(connection, data):
+                return connection
+        except (OSError, EOFError, ValueError) as error:
+            self.lost.append(f"{name}: {error!r}")
+        if connection is not None:
+            connection[1].close()
+        return None
+
+    async def _ask(self, connection: _Connection, data: bytes) -> bool:
         """Ask, and read the answer. Return true if it is the last one of its connection."""
         reader, writer = connection
         writer.write(data)

@@ -1,6 +1,7 @@
 """wire/exchange.py: long answers."""
 
 import asyncio
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
@@ -36,7 +37,9 @@ class Client:
 
     def go_on(self) -> None: ...
 
-    def exchange_over(self, *, keep_alive: bool) -> None: ...
+    def exchange_over(self, *, keep_alive: bool, at_once: bool = False) -> None: ...
+
+    def learn_post(self, data: bytes, target: bytes, named: Mapping[bytes, bytes]) -> None: ...
 
     def abort(self) -> None: ...
 

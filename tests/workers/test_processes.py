@@ -14,24 +14,27 @@ from tests.support.redis_server import RedisServer
 from tests.support.worker_processes import Load, Workers, workers_of
 
 LIMIT = 100
+UNLIMITED = 1_000_000_000
 
 
-def test_a_worker_that_is_killed_under_load_is_started_again_and_the_log_says_so(
+def test_a_worker_that_is_killed_under_load_is_started_again_and_no_acknowledged_vote_is_lost(
     tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    with workers_of(tmp_path, redis_server, limit=1_000_000_000) as workers:
+    with workers_of(tmp_path, redis_server, limit=UNLIMITED) as workers:
         key = workers.list_bot()
         workers.session.close()
         before = workers.pids
-        os.kill(before[1], signal.SIGKILL)
-        with Load(workers.base_url, key) as load:  # no connection of these clients was open
-            workers.until_ready(1)
-            eventually(lambda: len(workers.pids) == 2 and before[1] not in workers.pids)
-            eventually(lambda: workers.log.count("worker 2 is ready") == 2)
+        with Load(workers.base_url, key, goes_on=True) as load:
             load.ask_on()
-        assert load.lost == []
+            os.kill(before[1], signal.SIGKILL)
+            eventually(lambda: workers.log.count("worker 2 is ready") == 2)
+            goal = load.answered + 200
+            eventually(lambda: load.answered > goal)
+        assert len(load.lost) <= load.clients  # each client at most one request, which was under way
         assert "worker 2 was ended by SIGKILL; it starts again in 0.5 s" in workers.log
         assert before[0] in workers.pids
+        eventually(lambda: len(fleet_digests(workers)) == 1)
+        assert not unknown_votes(workers, load.voted)
         assert workers.signal(signal.SIGTERM) == 0
 
 
@@ -132,3 +135,41 @@ def test_a_start_that_fails_says_why_and_ends(tmp_path: Path, redis_server: Redi
     assert process.wait(60) == 1
     assert "letter.txt is not a file of Votegate's" in gateway.log
     assert "worker 1 did not start, and so nothing is served" in gateway.log
+
+
+def test_while_redis_is_away_under_load_the_workers_serve_and_then_have_the_same_again(
+    tmp_path: Path, redis_server: RedisServer
+) -> None:
+    with workers_of(tmp_path, redis_server, limit=UNLIMITED) as workers:
+        key = workers.list_bot()
+        workers.session.close()
+        with Load(workers.base_url, key) as load:
+            load.ask_on()
+            redis_server.kill()
+            load.ask_on()
+            redis_server.start()
+            load.ask_on()
+        assert load.lost == []
+        eventually(lambda: len(fleet_digests(workers)) == 1)
+        assert not unknown_votes(workers, load.voted)
+        assert workers.signal(signal.SIGTERM) == 0
+
+
+def unknown_votes(workers: Workers, users: list[str]) -> list[str]:
+    """Return the users whose votes are not there."""
+    missing = []
+    for start in range(0, len(users), 100):
+        asked = {"users": users[start : start + 100]}
+        votes = workers.done("POST", f"/manage/bots/{BOT}/votes/check", asked)["votes"]
+        missing += [vote["user"] for vote in votes if not vote["voted"]]
+    workers.session.close()
+    return missing
+
+
+def fleet_digests(workers: Workers) -> set[str]:
+    """Return the digests of several answers, each over a connection of its own."""
+    found = set()
+    for _ in range(6):
+        found.add(workers.done("GET", "/debug/data.json")["fleet_digest"])
+        workers.session.close()
+    return found

@@ -9,9 +9,15 @@ from tests.support.contract import set_webhook
 from tests.support.gateways import eventually
 from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver
-from tests.support.worker_processes import Load, users_of, workers_of
+from tests.support.worker_processes import Load, Workers, users_of, workers_of
 
 UNLIMITED = 1_000_000_000
+
+
+def votes_at(workers: Workers) -> int:
+    """Return the votes that the worker knows which answers."""
+    votes: int = workers.done("GET", "/debug/overview.json")["counts"]["votes"]
+    return votes
 
 
 @pytest.mark.parametrize("restarts", [1, pytest.param(20, marks=pytest.mark.long)])
@@ -31,6 +37,5 @@ def test_a_restart_of_all_workers_fails_no_request_and_loses_and_doubles_no_vote
         assert load.lost == []
         eventually(lambda: set(users_of(receiver.received)) == set(load.voted))
         assert set(users_of(receiver.received).values()) == {1}
-        votes = workers.done("GET", "/debug/overview.json")["counts"]["votes"]
-        assert votes == len(load.voted)
+        eventually(lambda: votes_at(workers) == len(load.voted))
         assert workers.signal(signal.SIGTERM) == 0
