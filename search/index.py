@@ -300,6 +300,8 @@ class SearchIndex:
             return  # `keep` is called again
         of_catalogue = keeping.catalogue.changed
         self._is_due, position, changed = False, keeping.head(), [*{**self._changed, **of_catalogue}]
+        self._changed.clear()  # what changes from now on is for the next time
+        of_catalogue.clear()
         try:
             await keeping.synced(position)
             if keeping.file.is_full:
@@ -308,10 +310,7 @@ class SearchIndex:
                 await self._in_thread(partial(keeping.file.append, position, changed))
         except (OSError, Unavailable) as error:
             log.error("the search index is not written: %s", error)
-        else:
-            for ref in changed:
-                self._changed.pop(ref, None)
-                of_catalogue.pop(ref, None)
+            self._changed.update(dict.fromkeys(changed))
 
     async def _write_whole(self, keeping: Keeping, table: SearchTable, position: int) -> None:
         file = keeping.file
