@@ -116,8 +116,9 @@ build-packages:  ## install what `make binary` needs, on Debian (as root)
 test-packages: build-packages ## install the programs that tests call, such as a browser, on Debian (as root)
 	RUNLEVEL=1 apt-get install --yes --no-install-recommends chromium fonts-wqy-microhei prometheus systemd nginx-light caddy nodejs curl
 
-bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
-	@$(BIN)/python -m bench.state
+SCALE := 1
+bench-state: $(VENV)/dev.stamp ## measure ten million votes, or SCALE=10 as much at three sizes; tables in bench/results/
+	@$(BIN)/python -m $(if $(filter 1,$(SCALE)),bench.state,bench.state_sizes --scale $(SCALE))
 
 SECONDS := 2
 bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## compare vote checks with peers, SECONDS=2 each (8 minutes)

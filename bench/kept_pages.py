@@ -24,11 +24,11 @@ from pathlib import Path
 
 import uvloop
 
-from bench.beside_pages import with_settings
+from bench.beside_pages import FIRST_BOT, with_settings
 from bench.charts import Report
 from bench.fed_gateways import commit, gateway_here
 from bench.load import SERVER_CORES, closed_loop, on_cores, paced
-from bench.people_pages import FIRST, LISTING, SITE, listings, votes
+from bench.people_pages import SITE, listings, votes
 from bench.servers import DIGEST_SECRET, FLOOR, Running, Server, running, votegate
 from bench.state import in_process, voters
 from bench.tools import require_programs
@@ -42,7 +42,7 @@ ANY = 20_000
 """The requests with a head of their own: more than a gateway knows."""
 BESIDE = 500
 """The pages a second beside vote checks."""
-PATHS = ("/", "/bots", LISTING)
+PATHS = ("/", "/bots", f"/bots/{FIRST_BOT + 2}")
 HEAD = (
     "GET {path} HTTP/1.1\r\nHost: bots.example\r\nConnection: keep-alive\r\n"
     'sec-ch-ua: "Chromium";v="141", "Not?A_Brand";v="8"\r\nsec-ch-ua-mobile: ?0\r\n'
@@ -81,8 +81,8 @@ def furnish(folder: Path) -> None:
         flags = {"data_dir": folder, "server.port": 0, "keys.digest_secret": DIGEST_SECRET}
         async with gateway_here(load_settings(None, {}, flags)) as gateway:
             now_ms = gateway.clock.now_ms()
-            await commit(gateway, listings(LISTINGS, LISTINGS, now_ms, FIRST))
-            await commit(gateway, votes(LISTINGS, now_ms))
+            await commit(gateway, listings(LISTINGS, LISTINGS, now_ms, FIRST_BOT))
+            await commit(gateway, votes(LISTINGS, now_ms, FIRST_BOT))
 
     uvloop.run(main())
 

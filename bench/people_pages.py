@@ -99,11 +99,11 @@ async def fill(gateway: Gateway, count: int, users: int) -> None:
     print(f"a user with a session: {(resident_bytes() - before) / users:.0f} bytes of memory")
 
 
-def votes(count: int, now_ms: int) -> Iterator[Event]:
+def votes(count: int, now_ms: int, first: int = FIRST) -> Iterator[Event]:
     """Yield one vote and more for every second bot, each by another user."""
     for number in range(0, count, 2):
         for voter in range(1 + number % 7):
-            yield VoteCast(f"bots/{FIRST + number}", str(FIRST + voter), 1, now_ms)
+            yield VoteCast(f"bots/{first + number}", str(FIRST + voter), 1, now_ms)
 
 
 class HeldLoop:

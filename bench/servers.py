@@ -57,8 +57,10 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(server: Server, log: Path, cores: set[int] = SERVER_CORES) -> Iterator[Running]:
-    """Run a server until the context ends. Its output goes to the file."""
+def running(
+    server: Server, log: Path, cores: set[int] = SERVER_CORES, seconds: float = START_SECONDS
+) -> Iterator[Running]:
+    """Run a server until the context ends. Its output goes to the file. It must serve within some seconds."""
     with log.open("wb") as output, on_cores(cores):
         process = subprocess.Popen(
             server.command,
@@ -68,14 +70,14 @@ def running(server: Server, log: Path, cores: set[int] = SERVER_CORES) -> Iterat
             stderr=output,
         )
     try:
-        yield Running(_port_of(server, process, log), process.pid)
+        yield Running(_port_of(server, process, log, seconds), process.pid)
     finally:
         process.terminate()
         process.wait()
 
 
-def _port_of(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> int:
-    deadline = time.monotonic() + START_SECONDS
+def _port_of(server: Server, process: "subprocess.Popen[bytes]", log: Path, seconds: float) -> int:
+    deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
         said = re.search(r"serving on \S+:(\d+)", log.read_text())
         if said:

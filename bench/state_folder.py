@@ -16,6 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from bench.search import Texts
 from core.actors import user_actor
 from core.clock import day_of, month_of_day
@@ -39,6 +41,8 @@ SMALL = (1, 5, 10, 20, 40, 60, 90, 174)
 """The votes of small listings, half of `VOTES_EACH` on average."""
 FIRST_HUGE, FIRST_BOT, FIRST_SERVER = 10**17, 2 * 10**17, 3 * 10**17
 FIRST_VOTER, FIRST_OWNER = 4 * 10**17, 5 * 10**17
+LAST_NAME = "Lastborn"
+"""The name of the last listing: a search that finds it has read them all."""
 POSITION = 1
 TEXTS = 2_000
 YEAR_MS = 365 * 86_400_000
@@ -104,6 +108,8 @@ def _chunks(scale: Scale, now_ms: int) -> Iterator[files.Copied]:
     while some := list(islice(voters, files.PARTS_PER_CHUNK)):
         rows = [_listing(ref, number + at, texts, scale.owners, now_ms) for at, (ref, _) in enumerate(some)]
         number += len(some)
+        if number == scale.listings:
+            rows[-1] = replace(rows[-1], profile=replace(rows[-1].profile, name=LAST_NAME))
         yield files.ListingsChunk(rows)
         yield files.CountsChunk([(ref, counts[votes]) for ref, votes in some if votes in counts])
     for start in range(0, scale.owners, files.PARTS_PER_CHUNK):

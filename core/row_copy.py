@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from core.packing import PackedRow
@@ -56,15 +55,18 @@ class SomeRefs:
 
     def __init__(self, refs: set[str]) -> None:
         self._refs = {*refs}
+        self._order = [*refs]
+        self._at = 0
 
     def has(self, ref: str) -> bool:
         return ref in self._refs
 
     def next(self) -> Sequence[str]:
-        return list(islice(self._refs, SLICE))
+        return self._order[self._at : self._at + SLICE]
 
     def copied(self, ref: str) -> None:
         self._refs.discard(ref)
+        self._at += 1
 
 
 class RowCopy:

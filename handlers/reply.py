@@ -24,6 +24,10 @@ from ratelimit.bucket import Decision, TooManyRequests
 encode_json = msgspec.json.Encoder().encode
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+KEPT_BRIEFLY: Mapping[str, str] = MappingProxyType(
+    {"cache-control": "public, max-age=10, stale-while-revalidate=60"}
+)
+"""The header of an answer that caches may keep (RFC 9111, 5.2.2.9; RFC 5861, 3)."""
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 """A stream that lasts as long as somebody watches it."""

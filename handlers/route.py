@@ -70,6 +70,7 @@ class RouteOf(Generic[E]):
         query: the parameters in the query.
         has_events: True if it also answers with server-sent events, to clients that accept them.
         takes_file: True if the body is a file, up to the size of an upload.
+        is_kept: True if the answer is the same for everybody and may be kept.
         kind: the kind of listing that it is for; None for all of them.
         of: the part that the kind must have, if it takes one.
     """
@@ -91,6 +92,7 @@ class RouteOf(Generic[E]):
     content_type: str = JSON
     has_events: bool = False
     takes_file: bool = False
+    is_kept: bool = False
     kind: Kind | None = None
     of: PartName | None = None
 
@@ -220,7 +222,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
-    public, takes_files = set[str](), set[str]()
+    public, takes_files, kept = set[str](), set[str](), set[str]()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
@@ -232,6 +234,8 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
             public.add(route.path)
         if route.takes_file:
             takes_files.add(route.path)
+        if route.is_kept:
+            kept.add(route.path)
 
     def most_bytes(headers: Mapping[str, str]) -> int | None:
         return callers.tools.upload_bytes if callers.operator.knows(headers.get("Authorization")) else None
@@ -247,6 +251,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
             endpoints,
             names=names[path],
             most_bytes=most_bytes if path in takes_files else usual_size,
+            keeping=AnswerKeeping() if path in kept else None,
         )
         for path, endpoints in paths.items()
     ]

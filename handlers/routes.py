@@ -165,6 +165,7 @@ _SERVICE = (
         description="The document describes the API in OpenAPI 3.1, with the limits of this deployment.",
         answer=None,
         outcome="The document.",
+        is_kept=True,
     ),
     Route(
         "GET",
@@ -178,6 +179,7 @@ _SERVICE = (
         answer=None,
         outcome="The page.",
         content_type=HTML,
+        is_kept=True,
     ),
     Route(
         "GET",

@@ -16,7 +16,16 @@ from actions.users import ACTS, SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from forms.schema import type_schema
-from handlers.reply import ERROR_BODIES, EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
+from handlers.reply import (
+    ERROR_BODIES,
+    EVENT_STREAM,
+    JSON,
+    KEPT_BRIEFLY,
+    ErrorBody,
+    Reply,
+    encode_json,
+    refused,
+)
 from handlers.route import Access, AnyRoute, of_kinds
 from handlers.routes import TAGS
 from kinds.kind import Kind
@@ -118,7 +127,7 @@ _SECURITY_SCHEMES: Node = {
 @functools.cache
 def openapi_reply(deployment: Deployment) -> Reply:
     """Return the answer of `GET /openapi.json`."""
-    return Reply(200, encode_json(openapi_document(deployment)))
+    return Reply(200, encode_json(openapi_document(deployment)), KEPT_BRIEFLY)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from handlers.reply import Reply
+from handlers.reply import KEPT_BRIEFLY, Reply
 from openapi.deployment import Deployment
 from openapi.document import openapi_document
 
@@ -46,6 +46,7 @@ def docs_reply(deployment: Deployment, style: str, *, has_site: bool = False) ->
         "content-security-policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
+        **KEPT_BRIEFLY,
     }
     content = page(openapi_document(deployment), style, has_site=has_site).encode()
     return Reply(200, content, headers, content_type="text/html; charset=utf-8")

@@ -47,9 +47,9 @@ PROBATION = 5
 """The part of the room for answers on probation: one in so many."""
 ASKED_OFTEN = 3
 """The requests after which an answer is no longer on probation."""
-OF_A_SLOT = 1_500
+OF_A_SLOT = 3_000
 OF_A_REF = 150
-"""The bytes that a kept answer takes beside its content, and those for each listing or user in it."""
+"""The bytes that a kept answer takes beside address and content, and those for each listing or user in it."""
 LONG = 128 * 1_024
 """The size from which a thread packs an answer: it takes milliseconds."""
 MOST_REFS = 1_000
@@ -306,7 +306,7 @@ class KeptPages:
     def _store(self, address: KeptAddress, variant: AnswerVariant, reply: Reply, began_ns: int) -> bool:
         """Keep an answer, if there is room for it. Return true if it is kept."""
         shows = _indexed(reply)
-        size = 2 * OF_A_SLOT + len(reply.body) + OF_A_REF * len(shows)
+        size = OF_A_SLOT + len(address.path) + len(reply.body) + OF_A_REF * len(shows)
         if size > self._most or _varies(reply) != address.varies:
             return False
         key = address.key(variant)
@@ -399,7 +399,8 @@ async def _tagged(reply: Reply, variant: AnswerVariant) -> Reply:
         return reply
     headers = {**reply.headers}
     body = reply.body
-    if not _varies(reply) and len(body) >= LEAST_BYTES and _is_text(reply.content_type):
+    is_plain = "content-encoding" not in headers and _is_text(reply.content_type)
+    if is_plain and not _varies(reply) and len(body) >= LEAST_BYTES:
         headers["vary"] = "Accept-Encoding"
         if variant.is_packed:
             body = packed(body) if len(body) < LONG else await asyncio.to_thread(packed, body)

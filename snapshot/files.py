@@ -476,7 +476,7 @@ DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
 COOLDOWNS_PER_CHUNK = 4_096
 COUNTS_PER_CHUNK = 256
-VOTES_PER_CHUNK = 1_024
+VOTES_PER_CHUNK = 256
 LISTINGS_PER_CHUNK = 256
 
 
@@ -557,9 +557,8 @@ class StateCopy:
             yield VotesGoneChunk(few)
         rows, size = list[tuple[str, bytes, bytes]](), 0
         for ref, noted in changes.votes.items():
-            users = sorted({*noted})
-            for start in range(0, len(users), VOTES_PER_CHUNK):
-                some = users[start : start + VOTES_PER_CHUNK]
+            for start in range(0, len(noted), VOTES_PER_CHUNK):  # they may be millions: sorted in pieces
+                some = sorted({*noted[start : start + VOTES_PER_CHUNK]})
                 rows.append((ref, *self._state.votes.changed(ref, some)))
                 size += len(some)
                 if size >= VOTES_PER_CHUNK or len(rows) >= LISTINGS_PER_CHUNK:
@@ -574,7 +573,7 @@ class StateCopy:
             if self._changes is None:
                 users: Iterable[int] = list(of_listing)
             else:
-                users = {*self._changes.votes[ref]} if of_listing else ()
+                users = self._changes.votes[ref] if of_listing else ()
             for user in users:
                 counts = several.get(ref, {}).get(user)
                 if counts is not None:

@@ -14,7 +14,7 @@ from grammars.logos import Logo, read_logo
 from handlers.late import Late
 from handlers.reply import Reply, encode_json
 from handlers.request import Request
-from handlers.route import PAGE, Resource
+from handlers.route import PAGE, AnswerKeeping, Resource
 from web.brand import DEFAULT_ACCENT, fill_of
 from web.logo_icons import LARGE_SIDES, logo_icons
 from web.pages import tagged
@@ -61,7 +61,10 @@ class BrandFiles:
     def resources(self) -> list[Resource]:
         """Return the paths of the icons and of the manifest."""
         paths = [FAVICON, TOUCH_ICON, MANIFEST, *(LARGE_ICON.format(side=side) for side in LARGE_SIDES)]
-        return [Resource(path, {"GET": partial(self._serve, path)}, names={"GET": PAGE}) for path in paths]
+        return [
+            Resource(path, {"GET": partial(self._serve, path)}, names={"GET": PAGE}, keeping=AnswerKeeping())
+            for path in paths
+        ]
 
     async def _serve(self, path: str, request: Request) -> Reply:
         served = (await self._fixed.get())[path]

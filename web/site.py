@@ -18,7 +18,7 @@ from core.clock import Clock
 from core.finished import finished
 from handlers.gzip_body import LEAST_BYTES, packed, takes_gzip
 from handlers.late import Late
-from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
+from handlers.reply import KEPT_BRIEFLY, NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, AnswerKeeping, AnswerVariant, Resource, usual_size
 from languages.refusals import Refusal
@@ -43,9 +43,6 @@ from web.static_files import read_static_files
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
-FOR_STRANGERS = {"cache-control": "public, max-age=10, stale-while-revalidate=60"}
-"""The header of a page that is the same for all strangers (RFC 9111, 5.2.2.9; RFC 5861, 3). `Vary` leaves out
-`Sec-Fetch-Site`: a page that carries the styles looks the same as one that names them (RFC 9110, 12.5.5)."""
 UNSENT = Text("You are not signed in any more")
 
 
@@ -135,10 +132,14 @@ class Site(Generic[V]):
         return serve
 
     def _for_strangers(self, reply: Reply, request: Request) -> Reply:
-        """Let caches keep a page that is the same for all strangers."""
+        """Let caches keep a page that is the same for all strangers.
+
+        `Vary` leaves out `Sec-Fetch-Site`: a page that carries the styles looks like one that names them (RFC
+        9110, 12.5.5).
+        """
         if reply.status != 200 or reply.cookies or self.variant(request.headers) is None:
             return reply
-        return replace(reply, headers={**reply.headers, **FOR_STRANGERS})
+        return replace(reply, headers={**reply.headers, **KEPT_BRIEFLY})
 
     def _redirected(self, done: Done) -> Reply:
         notice = self._audience.notices.given(done.notice, done.path)
@@ -304,7 +305,7 @@ def static_resource(brand: BrandFiles) -> Resource:
     async def serve(request: Request) -> Reply:
         return (await files.get()).reply(request)
 
-    return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
+    return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE}, keeping=AnswerKeeping())
 
 
 def _comes_from_elsewhere(headers: Mapping[str, str]) -> bool:

@@ -135,13 +135,10 @@ class Supervising:
         for worker in self._workers:
             worker.now.set()
             self._end(worker, signal.SIGTERM)
-        try:
-            async with asyncio.timeout(self._plan.stop_seconds):
-                await asyncio.gather(*keeping)
-        except TimeoutError:
-            for worker in self._workers:
-                self._end(worker, signal.SIGKILL)
-            await asyncio.gather(*keeping, return_exceptions=True)
+        await asyncio.wait(keeping, timeout=self._plan.stop_seconds)
+        for worker in self._workers:
+            self._end(worker, signal.SIGKILL)  # of those that are left
+        await asyncio.gather(*keeping)
         watching.cancel()
 
     def replace_all(self) -> None:
@@ -326,22 +323,25 @@ class Supervising:
         while self._is_asked_again and not self._stop.is_set():
             self._is_asked_again = False
             log.info("restarting %d workers, one after the other", len(self._workers))
-            for worker in self._workers:
-                if not await self._replaced(worker):
+            # Workers that serve come last: the others must be there to take their connections.
+            order = sorted(self._workers, key=lambda worker: worker.state == "ready")
+            for place, worker in enumerate(order):
+                if not await self._replaced(worker, order[place + 1 :]):
                     break
             else:
                 log.info("all %d workers are new", len(self._workers))
         self._is_rolling = False
         self._tell_all()
 
-    async def _replaced(self, worker: _Worker) -> bool:
-        """Replace a worker, and wait until it is ready. Return false if it does not start."""
-        starts, failures = worker.starts, worker.failures
-        if worker.process is not None:
+    async def _replaced(self, worker: _Worker, rest: Sequence[_Worker]) -> bool:
+        """Replace a worker, and wait until it is ready. Return false if it does not start: then the rest of
+        them stay."""
+        starts, failures, process = worker.starts, worker.failures, worker.process
+        if process is not None:
             worker.is_replaced = True
             self._end(worker, signal.SIGTERM)
             killing = asyncio.get_running_loop().call_later(
-                self._plan.stop_seconds, self._end, worker, signal.SIGKILL
+                self._plan.stop_seconds, self._kill, worker, process
             )
         else:
             killing = None
@@ -356,14 +356,15 @@ class Supervising:
         if killing is not None:
             killing.cancel()
         if worker.failures > failures:
-            rest = [each.number for each in self._workers if each.number > worker.number]
-            log.error(
-                "the restart ends here: worker %d does not start%s",
-                worker.number,
-                f"; {_named(rest)} as before" if rest else "",
-            )
+            staying = f"; {_named([each.number for each in rest])} as before" if rest else ""
+            log.error("the restart ends here: worker %d does not start%s", worker.number, staying)
             return False
         return not self._stop.is_set()
+
+    def _kill(self, worker: _Worker, process: Process) -> None:
+        """Kill the process of a worker, unless the next one has begun: that one may be slow to be ready."""
+        if worker.process is process:
+            self._end(worker, signal.SIGKILL)
 
     def _spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -375,7 +376,7 @@ class Supervising:
 def _named(numbers: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"worker {numbers[0]} goes on"
-    return f"workers {numbers[0]} to {numbers[-1]} go on"
+    return f"workers {', '.join(map(str, numbers))} go on"
 
 
 def _ended(status: int | None) -> str:

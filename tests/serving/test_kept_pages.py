@@ -245,6 +245,14 @@ async def test_the_answers_take_no_more_than_their_room(pages: Pages) -> None:
 
 
 @ran
+async def test_long_addresses_take_of_the_room_too(pages: Pages) -> None:
+    pages.reply = Reply(200, b"", PUBLIC)
+    for number in range(500):
+        await pages.get(query={"q": f"{number}" + "x" * 8_000})
+    assert sum(map(len, pages.kept.addresses)) < ROOM / 5
+
+
+@ran
 async def test_nonsense_pushes_out_nothing_that_is_asked_for_often(pages: Pages) -> None:
     for _ in range(3):
         await pages.get("/popular")

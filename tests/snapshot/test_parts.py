@@ -1,7 +1,9 @@
 """snapshot/: a whole snapshot and the parts behind it hold the same as the state that they were taken of."""
 
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +24,7 @@ from core.rows import Attempt
 from core.state import State
 from journal.segments import list_segments
 from snapshot import files, snapshotter
+from snapshot.inspection import contents_of, found_in, needed_keys, verify_folder
 from snapshot.recovery import BadFile, apply_events, load_chain, load_snapshot, recover
 from snapshot.snapshotter import Snapshotter
 from storage.sealing import new_key
@@ -320,6 +323,36 @@ def test_a_vote_that_was_removed_and_cast_again_has_its_new_count(tmp_path: Path
     assert chain.recovered().votes.get(BOT_REF, 1) == (1, NOW_MS)
 
 
+class Noted(list[int]):
+    """Users as an array has them. It knows the most that were read at once."""
+
+    most = 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.most = max(self.most, len(self))
+        return super().__iter__()
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        self.most = max(self.most, len(found))
+        return found
+
+
+def test_many_votes_for_one_listing_are_copied_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "VOTES_PER_CHUNK", 4)
+    live = empty_state()
+    live.take_changes()
+    apply_events(live, [*listed(), *map(voted, range(1, 10))])
+    found = live.take_changes()
+    assert found is not None
+    noted: Any = Noted(found.votes[BOT_REF])
+    found.votes[BOT_REF] = noted
+    with files.StateCopy(live, found, b"salt") as copy:
+        leaves = [chunk.rows for chunk in copy if isinstance(chunk, files.ChangedVotesChunk)]
+    assert [sum(len(leaf) // 16 for _, leaf, _ in rows) for rows in leaves] == [4, 4, 1]
+    assert noted.most == 4
+
+
 def test_a_listing_that_went_and_came_back_has_its_new_votes_alone(tmp_path: Path) -> None:
     chain = Chain(tmp_path)
     chain.apply([*listed(), voted(1), voted(2), *listed(OTHER_REF), voted(1, ref=OTHER_REF)])
@@ -369,3 +402,42 @@ def test_votes_of_other_nodes_that_came_before_their_listing_become_its_votes(tm
     assert list(recovered.listings.unlisted) == []
     assert dict(recovered.votes.parts(BOT_REF, 5)) == {1: 2, 2: 1}
     assert_same(recovered, chain.live)
+
+
+# -- inspection ----------------------------------------------------------------------------------------------
+
+
+def verified(folder: Path) -> list[tuple[str, bool]]:
+    """Return the kind of each snapshot and part, and whether it is good."""
+    findings = verify_folder(on(folder), empty_state, lambda _: lambda *_: None).findings
+    found = [(finding.what.partition("-")[0], finding.good) for finding in findings]
+    return [each for each in found if each[0] in {"snapshot", "changes"}]
+
+
+def test_parts_are_listed_and_verified(tmp_path: Path) -> None:
+    digest = grow(tmp_path, 3)[-1]
+    found = [each for each in found_in(tmp_path) if each.kind in {"snapshot", "part"}]
+    assert [(each.kind, each.position) for each in found] == [("snapshot", 1), ("part", 2), ("part", 3)]
+    assert {each.key_id for each in found} == {KEYS.newest.hex()}
+    assert contents_of(files.part_path(tmp_path, 3), KEYS).votes == 1
+    assert verified(tmp_path) == [("snapshot", True), ("changes", True), ("changes", True)]
+    assert verify_folder(on(tmp_path), empty_state, lambda _: lambda *_: None).digest == digest
+
+
+def test_parts_behind_a_damaged_one_are_of_no_use(tmp_path: Path) -> None:
+    grow(tmp_path, 4)
+    path = files.part_path(tmp_path, 3)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert verified(tmp_path) == [
+        ("snapshot", True),
+        ("changes", True),
+        ("changes", False),
+        ("changes", False),
+    ]
+
+
+def test_the_key_of_a_part_is_needed(tmp_path: Path) -> None:
+    grow(tmp_path, 2)
+    for path in (files.snapshot_path(tmp_path, 1), *(path for _, path in list_segments(tmp_path))):
+        path.unlink()
+    assert needed_keys(tmp_path) == {KEYS.newest}

@@ -25,6 +25,7 @@ from tests.support.platform_stand_in import ADA, BEN
 from tests.support.public_scene import BOTS, SERVERS, list_many
 from tests.support.sample_rows import BOT_PROFILE
 from tests.support.scraped import METRICS, Scraped
+from web.static_files import read_static_files
 
 POPULAR = f"/bots/{BOTS[0]}"
 REMOVED = f"/bots/{BOTS[1]}"
@@ -32,7 +33,8 @@ MUSIC = "/bots?category=Music&sort=name"
 HTML = ("/", "/bots", "/servers", "/bots?sort=votes", MUSIC, "/bots?q=bot", "/add", POPULAR)
 FILES = (
     *("/index.json", "/bots.json?limit=3", f"{POPULAR}.json", f"{POPULAR}/badge.svg", "/bots.rss"),
-    *("/robots.txt", "/sitemap.xml", "/sitemap/pages.xml", "/sitemap/bots/1.xml"),
+    *("/robots.txt", "/sitemap.xml", "/sitemap/pages.xml", "/sitemap/bots/1.xml", "/docs", "/openapi.json"),
+    *("/manifest.webmanifest", "/favicon.ico", read_static_files().address("site.css")),
 )
 HEADS: tuple[Mapping[str, str], ...] = (
     BROWSER,

@@ -1,6 +1,7 @@
 """A fleet under load while everything around it breaks.
 
-Invariant: afterwards all nodes have the same content, and everything that they acknowledged.
+Invariant: afterwards all nodes have the same content, and everything that they acknowledged. No node keeps a
+page that the last change of a listing has made wrong.
 
     python -m tests.system.fleet.soak --seconds 120 --seed N
 
@@ -32,7 +33,7 @@ from tests.support.fleet_processes import Edge, FleetOfEdges, fleet_of
 from tests.support.redis_server import RedisServer
 from tests.system.faults.crash import drawn_seed
 from tests.system.fleet.soak_load import Actor, accepting
-from tests.system.fleet.soak_record import Findings, Node, World, check
+from tests.system.fleet.soak_record import Findings, Node, World, check, check_pages, read_pages
 
 NAMES = ("a", "b", "c")
 ACTORS = 4
@@ -51,6 +52,12 @@ SETTINGS = {
     "VOTEGATE_REDIS__LEASE_SECONDS": "2",
     "VOTEGATE_SNAPSHOT__INTERVAL_SECONDS": "5",
     "VOTEGATE_JOURNAL__SEGMENT_BYTES": "1048576",
+    # Pages for strangers. Nothing answers in place of the chat platform, and no page here waits for it.
+    "VOTEGATE_WEB__PUBLIC_URL": "http://127.0.0.1:8080",
+    "VOTEGATE_CHAT_PLATFORM__API_URL": "http://127.0.0.1:9/api/v10",
+    "VOTEGATE_CHAT_PLATFORM__AUTHORIZE_URL": "http://127.0.0.1:9/oauth2/authorize",
+    "VOTEGATE_CHAT_PLATFORM__CLIENT_ID": "900000000000000001",
+    "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": "a-secret-of-the-soak",
 }
 Fault = Callable[[], None]
 
@@ -77,6 +84,7 @@ class Tally:
             ("votes acknowledged", findings.acknowledged),
             ("votes lost", findings.lost),
             ("409 at votes", findings.conflicts),
+            ("pages read", findings.pages),
             ("users erased", findings.erased),
             ("listings removed", findings.removed),
             ("answers", ", ".join(f"{n} {code}" for code, n in sorted(findings.answers.items()))),
@@ -246,8 +254,12 @@ def _run(world: World, breaking: Breaking, tally: Tally, stop: threading.Event, 
 def _check(world: World, fleet: FleetOfEdges, tally: Tally) -> None:
     started = time.monotonic()
     while tally.converged_seconds is None and time.monotonic() < started + CONVERGE_SECONDS:
+        for node in world.nodes:  # what they keep of the pages is dropped by the changes that still come
+            read_pages(world, node)
         if len({edge.fleet_digest for edge in fleet.edges}) == 1:
             tally.converged_seconds = time.monotonic() - started
+            for node in world.nodes:
+                check_pages(world, node)
         time.sleep(0.05)  # between two looks; the digests alone decide when it is over
     violations = world.findings.violations
     if tally.converged_seconds is None:

@@ -69,6 +69,7 @@ class Actor:
             self._remove: 1,
             self._short_lived_votes: 6,
             self._erase: 4,
+            self._read: 20,
         }
 
     def run(self, stop: threading.Event) -> None:
@@ -153,6 +154,23 @@ class Actor:
             world.findings.erased += 1
             if self._random.random() < REVOTES:  # where the erasure is known, so that it comes after it
                 self._vote(node, self._random.choice(world.stable), user)
+
+    def _read(self, node: Node) -> None:
+        """A stranger reads pages. Most of them come from the memory of the node."""
+        bot = self._random.choice(self._world.bots)
+        path = self._random.choice(["/", "/bots", f"/bots/{bot.id}", f"/bots/{bot.id}.json", "/bots.rss"])
+        findings, life, client = self._world.findings, node.life, self._client
+        client.base_url = node.client.base_url
+        try:
+            status = client.request("GET", path).status_code
+        except requests.RequestException as error:
+            status, reason = 0, repr(error)
+        else:
+            reason = str(status)
+        with self._world.lock:
+            findings.pages += status == 200
+            if status not in {200, 404} and node.is_steady(life):
+                findings.violations.append(f"{node.name} did not answer GET {path}: {reason}")
 
     # -- listings --------------------------------------------------------------------------------------
 

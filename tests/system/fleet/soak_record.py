@@ -85,6 +85,7 @@ class Findings:
     conflicts: int = 0
     answers: Counter[int] = field(default_factory=Counter)
     errors: int = 0
+    pages: int = 0
     unanswered: int = 0
     erased: int = 0
     removed: int = 0
@@ -133,6 +134,27 @@ def check(world: World, node: Node) -> None:
         _check_votes(world.findings, bot, node)
         _check_keys(world.findings, bot, node)
         _check_edits(world.findings, bot, node)
+
+
+def read_pages(world: World, node: Node) -> None:
+    """Ask for the page of each bot, so that the node keeps it."""
+    for bot in world.bots:
+        node.client.request("GET", f"/bots/{bot.id}.json")
+
+
+def check_pages(world: World, node: Node) -> None:
+    """Compares the pages of bots, kept or not, with what the node says of the same bots."""
+    for bot in world.bots:
+        page = node.client.request("GET", f"/bots/{bot.id}.json")
+        row = node.client.operate("GET", f"/manage/bots/{bot.id}")
+        is_public = row.status_code == 200 and row.json()["state"] == "approved"
+        shown, true = (
+            answer.json().get("description") if answer.status_code == 200 else None for answer in (page, row)
+        )
+        if (page.status_code == 200) != is_public or (is_public and shown != true):
+            world.findings.violations.append(
+                f"{node.name}: the page of bot {bot.id}: {shown!r}, not {true!r}"
+            )
 
 
 def _check_votes(findings: Findings, bot: Bot, node: Node) -> None:

@@ -1,0 +1,111 @@
+"""workers/supervising.py, with programs that are no gateways."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from core.clock import SystemClock
+from tests.support.coroutines import run, turns, until
+from workers.supervising import Plan, Supervising
+from workers.supervisor_channel import Inherited
+
+STOP_SECONDS = 0.5
+BEGIN = """
+import json, os, pathlib, signal, socket, sys, time
+
+def say(text):
+    channel.send(text.encode())
+
+inherited = json.loads(os.environ["WORKER_INHERITS"])
+worker = str(inherited["worker"])
+starts = pathlib.Path(sys.argv[1])
+is_first = worker not in starts.read_text()
+with starts.open("a") as file:
+    file.write(worker)
+channel = socket.socket(fileno=inherited["channel"])
+channel.setblocking(True)
+"""
+
+
+def supervised(
+    folder: Path, program: str, story: Callable[[Supervising], Awaitable[None]], workers: int = 1
+) -> str:
+    """Keep workers with a program during a story. Return their numbers in the order of their starts."""
+    starts = folder / "starts"
+    starts.write_text("")
+
+    async def keep() -> None:
+        stop, memory = asyncio.Event(), os.open(os.devnull, os.O_RDONLY)
+        plan = Plan(
+            workers=workers,
+            command=[sys.executable, "-c", BEGIN + program, str(starts)],
+            environment=os.environ,
+            inherited=lambda worker, channel: Inherited(worker, workers, channel, memory, ()),
+            needs_first=lambda _: False,
+            prepare=lambda _: None,
+            gone=lambda _: None,
+            stop_seconds=STOP_SECONDS,
+        )
+        supervising = Supervising(plan, SystemClock(), stop)
+        running = asyncio.create_task(supervising.run())
+        try:
+            await until(lambda: supervising.why_not_ready() is None)
+            await story(supervising)
+        finally:
+            left = [worker.pid for worker in supervising.report.workers]
+            stop.set()
+            await running
+            assert [pid for pid in left if pid is not None and _is_there(pid)] == []
+            await turns()  # asyncio closes the last process
+            os.close(memory)
+
+    run(keep())
+    return starts.read_text()
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_new_worker_may_be_ready_long_after_the_time_in_which_the_old_one_had_to_stop(
+    tmp_path: Path,
+) -> None:
+    slow = "time.sleep(0 if is_first else 4 * 0.5); say('STATUS=ready'); time.sleep(3_600)"
+
+    async def replaced(supervising: Supervising) -> None:
+        supervising.replace_all()
+        await until(lambda: not supervising.report.is_rolling)
+        (worker,) = supervising.report.workers
+        assert (worker.state, worker.starts, worker.failures) == ("ready", 2, 0)
+
+    supervised(tmp_path, slow, replaced)
+
+
+def test_a_worker_that_does_not_stop_in_time_is_killed_and_replaced(tmp_path: Path) -> None:
+    deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN); say('STATUS=ready'); time.sleep(3_600)"
+
+    async def replaced(supervising: Supervising) -> None:
+        supervising.replace_all()
+        await until(lambda: not supervising.report.is_rolling)
+        (worker,) = supervising.report.workers
+        assert (worker.state, worker.starts, worker.failures) == ("ready", 2, 0)
+
+    supervised(tmp_path, deaf, replaced)
+
+
+def test_the_workers_that_serve_are_replaced_last(tmp_path: Path) -> None:
+    weak = "say('STATUS=ready'); time.sleep(0.2 if is_first and worker == '2' else 3_600)"
+
+    async def replaced(supervising: Supervising) -> None:
+        await until(lambda: supervising.report.workers[1].state == "waiting")
+        supervising.replace_all()
+        await until(lambda: not supervising.report.is_rolling)
+        assert [worker.state for worker in supervising.report.workers] == ["ready", "ready"]
+
+    assert supervised(tmp_path, weak, replaced, workers=2)[2:] == "21"
