@@ -298,19 +298,20 @@ class SearchIndex:
             return
         if not keeping.catalogue.is_complete:
             return  # `keep` is called again
-        of_catalogue = keeping.catalogue.changed
-        self._is_due, position, changed = False, keeping.head(), [*{**self._changed, **of_catalogue}]
-        self._changed.clear()  # what changes from now on is for the next time
-        of_catalogue.clear()
+        # A listing that changes again meanwhile is in the catalogue's new notes.
+        noted, keeping.catalogue.changed = keeping.catalogue.changed, {}
+        self._is_due, position, changed = False, keeping.head(), {**self._changed, **noted}
         try:
             await keeping.synced(position)
             if keeping.file.is_full:
                 await self._write_whole(keeping, table, position)
             else:
-                await self._in_thread(partial(keeping.file.append, position, changed))
+                await self._in_thread(partial(keeping.file.append, position, [*changed]))
         except (OSError, Unavailable) as error:
             log.error("the search index is not written: %s", error)
-            self._changed.update(dict.fromkeys(changed))
+            self._changed = changed
+        else:
+            self._changed.clear()
 
     async def _write_whole(self, keeping: Keeping, table: SearchTable, position: int) -> None:
         file = keeping.file
