@@ -93,6 +93,11 @@ class ListingsView(Mapping[str, Listing]):
         content = self._packed.get(ref)
         return pack(self._rows[ref]) if content is None else content
 
+    def name(self, ref: str) -> str:
+        """Return the name of a listing; a packed row stays packed. Raises KeyError."""
+        content = self._packed.get(ref)
+        return self._rows[ref].profile.name if content is None else PackedRow(ref, content).name
+
     def brief(self, ref: str) -> Brief:
         """Return the part of a row that a search looks at; a packed row stays packed. Raises KeyError."""
         content = self._packed.get(ref)

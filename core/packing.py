@@ -12,6 +12,7 @@ default: then a start still reads the rows of older snapshots.
 
 import hashlib
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -154,6 +155,12 @@ class PackedRow(NamedTuple):
         return len(_keys(self.content).keys)
 
     @property
+    def name(self) -> str:
+        """The name of a listing."""
+        name: str = _named(self.content).profile.name
+        return name
+
+    @property
     def brief(self) -> Brief:
         """The brief of a listing."""
         return brief_of(_brief(self.content), kind_of(self.ref))
@@ -176,12 +183,16 @@ def _part_of(row: type[Struct], wanted: Mapping[str, Any], **options: Any) -> An
     return msgspec.defstruct(f"_Part{row.__name__}", read, array_like=True, frozen=True, gc=False, **options)
 
 
-def _profile_part(kind: Kind) -> Any:
+def _profile_part(kind: Kind, listed_by: AbstractSet[str]) -> Any:
     hints = get_type_hints(kind.profile)
-    wanted = {name: hint for name, hint in hints.items() if name == "name" or name in _LISTED_BY}
-    of_other_kinds = dict.fromkeys(_LISTED_BY.difference(hints), ())
+    wanted = {name: hint for name, hint in hints.items() if name == "name" or name in listed_by}
+    of_other_kinds = dict.fromkeys(listed_by - hints.keys(), ())
     tag = kind.profile.__struct_config__.tag
     return _part_of(kind.profile, wanted, tag_field="kind", tag=tag, namespace=of_other_kinds)
+
+
+def _profiles(listed_by: AbstractSet[str]) -> Any:
+    return Union[tuple(_profile_part(kind, listed_by) for kind in KINDS)]  # noqa: UP007 (as above)
 
 
 _BriefReview = _part_of(Reviewed, {"state": Review, "decided_ms": int | None})
@@ -189,7 +200,7 @@ _BriefRow = _part_of(
     Listing,
     {
         "owner_id": str,
-        "profile": Union[tuple(map(_profile_part, KINDS))],  # noqa: UP007 (as above)
+        "profile": _profiles(_LISTED_BY),
         "created_ms": int,
         "review": _BriefReview | None,
         "eligibility": _part_of(Eligibility, {"hidden_ms": int | None}) | None,
@@ -224,3 +235,4 @@ def brief_of(row: Any, kind: Kind) -> Brief:
 
 _keys = msgspec.msgpack.Decoder(_part_of(Listing, {"keys": list[msgspec.Raw]})).decode
 _brief = msgspec.msgpack.Decoder(_BriefRow).decode
+_named = msgspec.msgpack.Decoder(_part_of(Listing, {"profile": _profiles(frozenset())})).decode

@@ -257,7 +257,8 @@ class UserRow(MapRow, frozen=True):
     @property
     def is_indexed(self) -> bool:
         """True if an index other than that of sessions finds the row: see `core/user_table.py`."""
-        return bool(self.role or self.reminders_on or self.mailed_topics or self.lets_name or self.ratings)
+        acts = self.role or self.reminders_on or self.mailed_topics or self.lets_name
+        return bool(acts or self.ratings or self.quarantines)
 
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""

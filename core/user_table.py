@@ -26,6 +26,7 @@ class UsersView(Mapping[str, UserRow]):
         self._with_role: set[str] = set()
         self._with_reminders: set[str] = set()
         self._with_mail: set[str] = set()
+        self._with_quarantines: set[str] = set()
         self._named: set[int] = set()
         self._ratings = RatingIndex()
         self.refs: Sequence[str] = self._refs
@@ -38,6 +39,8 @@ class UsersView(Mapping[str, UserRow]):
         """The refs of users with reminders that are on."""
         self.with_mail: Collection[str] = self._with_mail
         """The refs of users who get mails."""
+        self.with_quarantines: Collection[str] = self._with_quarantines
+        """The refs of users with quarantines, also those that are over. Other rows of users name nobody."""
         self.named: AbstractSet[int] = self._named
         """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
         self.ratings: RatingsView = self._ratings
@@ -139,6 +142,8 @@ class UserTable(UsersView):
             self._with_reminders.add(row.ref)
         if row.mailed_topics:
             self._with_mail.add(row.ref)
+        if row.quarantines:
+            self._with_quarantines.add(row.ref)
         if row.lets_name:
             self._named.add(int(row.id))
 
@@ -148,4 +153,5 @@ class UserTable(UsersView):
         self._with_role.discard(row.ref)
         self._with_reminders.discard(row.ref)
         self._with_mail.discard(row.ref)
+        self._with_quarantines.discard(row.ref)
         self._named.discard(int(row.id))

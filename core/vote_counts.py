@@ -28,6 +28,7 @@ nothing but the head.
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -340,15 +341,20 @@ def _decoded(row: bytes) -> Series:
     return series
 
 
-def _older(row: bytes, at: int) -> dict[int, int]:
+def _older(row: bytes, at: int) -> Mapping[int, int]:
     """Return the older days or the older months of a row. Decode nothing else of the row."""
     _, day, _, month, _, _ = _HEAD.unpack_from(row)
-    body = BitReader(row[_HEAD.size :])
+    return _read_older(row[_HEAD.size :], at, month if at == MONTHS else day)
+
+
+@lru_cache(16)  # a drain of the orders of lists asks before and after a vote, which changes the head alone
+def _read_older(body: bytes, at: int, newest: int) -> Mapping[int, int]:
+    reader = BitReader(body)
     if at == MONTHS:
-        length = body.take(_LENGTH_BITS)
-        body.skip_rare(length)
-        body.skip_column(length)
-    return dict(_list_in(body, month if at == MONTHS else day))
+        length = reader.take(_LENGTH_BITS)
+        reader.skip_rare(length)
+        reader.skip_column(length)
+    return dict(_list_in(reader, newest))
 
 
 def _list_in(body: BitReader, before: int) -> Iterator[tuple[int, int]]:

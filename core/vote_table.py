@@ -157,6 +157,13 @@ class VotesView:
                 return _to_bytes(leaf[at:half] + leaf[half + at :])
         return None
 
+    def only_leaf(self, ref: str) -> bytes | None:
+        """Return all votes of a listing that has few, as `next_leaf`; None if there are several leaves."""
+        voters = self._listings.get(ref)
+        if type(voters) is _Leaves:
+            return None
+        return _to_bytes(voters) if voters is not None else b""
+
     def changed(self, ref: str, users: Sequence[int]) -> tuple[bytes, bytes]:
         """Return a leaf with the votes of some users, in ascending order, and those users without a vote."""
         found = [(user, packed) for user in users if (packed := self._packed(ref, user)) is not None]

@@ -10,7 +10,9 @@ from core.listing_table import ref_slices
 from core.packing import Brief
 from core.state import State
 from kinds.kind import Kind
-from kinds.registry import kind_of
+
+SLICE = 256
+"""The names of one slice: about 0.3 ms."""
 
 
 class Hit(NamedTuple):
@@ -35,19 +37,19 @@ class ListingSearch:
     def slices(self) -> Iterator[None]:
         by_id = [ref for kind in self._kinds if (ref := kind.ref(self._text)) in self._listings]
         sought = self._text.casefold()
-        for refs in ref_slices(self._listings.refs):
-            for ref in (ref for ref in refs if kind_of(ref) in self._kinds):
-                brief = self._listings.brief(ref)
-                name = brief.name.casefold()
-                if sought in name and ref not in by_id:
-                    self._rank(0 if name == sought else 1 if name.startswith(sought) else 2, Hit(ref, brief))
+        prefixes, name_of = tuple(kind.prefix for kind in self._kinds), self._listings.name
+        for refs in ref_slices(self._listings.refs, most=SLICE):
+            for ref in refs:
+                is_found = ref.startswith(prefixes) and sought in (name := name_of(ref).casefold())
+                if is_found and ref not in by_id:
+                    self._rank(0 if name == sought else 1 if name.startswith(sought) else 2, ref)
             yield
         first = [Hit(ref, self._listings.brief(ref)) for ref in by_id if ref in self._listings]
         hits = [*first, *(hit for ranked in self._ranked for hit in ranked)]
         self.found, self.more = hits[: self._most], self.more or len(hits) > self._most
 
-    def _rank(self, rank: int, hit: Hit) -> None:
+    def _rank(self, rank: int, ref: str) -> None:
         if len(self._ranked[rank]) < self._most:
-            self._ranked[rank].append(hit)
+            self._ranked[rank].append(Hit(ref, self._listings.brief(ref)))
         else:
             self.more = True

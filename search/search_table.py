@@ -32,10 +32,10 @@ statement.
 
 import hashlib
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import finalize
 
 import msgspec
@@ -81,6 +81,11 @@ COUNTED = 1_000
 """The number up to which matches are counted, because counting takes time."""
 NEAREST, LOOKED_AT = 4, 5_000
 """The most near words that replace a word, and the most words of the vocabulary that are compared with it."""
+MOST_VOCABULARIES, ALIKE = 64, 1_000
+"""The letters whose words are kept in memory, and the part of the listings (one in so many) that may change
+until they are read again: with a million listings, that takes 20 ms."""
+MOST_FULL = 1_000
+"""The answers to frequent words that are kept, of 5 KB each."""
 LIKE_WORDS = 24
 """The number of words of a listing that its similar listings are searched by."""
 TAG_SHARED, WORD_SHARED, CATEGORY_SHARED = 3.0, 1.0, 0.25
@@ -375,6 +380,12 @@ class _Entries:
         self.next = 0
         """The number of the next row. Each row below it has an entry, or is dead."""
         self._is_settled = False
+        self._full: dict[tuple[str, str, int], tuple[int, str | int]] = {}
+        """Answers with as many rows as were asked for, each with the number of dead rows at that time. The
+        least recently used are first."""
+        self._vocabularies: dict[str, tuple[int, Mapping[str, int]]] = {}
+        """Words by their mark and first letter, each with the number of the next row when they were read. The
+        least recently used are first."""
 
     @property
     def dead(self) -> int:
@@ -440,25 +451,46 @@ class _Entries:
     def _begin_searches(self) -> None:
         self._sql.execute(_VOCABULARY)
         self._is_settled = True
+        self._vocabularies.clear()
 
     def matching(self, expression: str) -> Sequence[str]:
-        (refs,) = self._sql.execute(_MATCH, (expression, CANDIDATES)).fetchone()
+        refs = self._answer(_MATCH, expression, CANDIDATES, lambda refs: (refs or "").count(",") + 1)
         return refs.split(",") if refs else ()
 
     def counted(self, expression: str, most: int = COUNTED) -> int:
-        (found,) = self._sql.execute(_COUNT, (expression, most)).fetchone()
-        return int(found)
+        return int(self._answer(_COUNT, expression, most, int))
+
+    def _answer(self, sql: str, expression: str, most: int, rows: Callable[[Any], int]) -> Any:
+        """Return the answer of a query that ends with `most` rows. One with so many took long and is kept:
+        no row that comes later is among its first rows.
+
+        Args:
+            rows: returns the number of rows of an answer.
+        """
+        key = sql, expression, most
+        dead, answer = self._full.pop(key, (0, None))
+        if answer is None or self.dead - dead > self.count // ALIKE:
+            dead, answer = self.dead, self._sql.execute(sql, (expression, most)).fetchone()[0]
+        if rows(answer) >= most:
+            if len(self._full) >= MOST_FULL:
+                del self._full[next(iter(self._full))]
+            self._full[key] = dead, answer
+        return answer
 
     def near_words(self, word: str) -> Sequence[str]:
         """Return the words that a word may be a misspelling of, the nearest first."""
         edits = edits_allowed(word)
         if not edits:
             return ()
-        found = dict(self._vocabulary(NEAR + word[0]))
-        found.update(dict.fromkeys(self.names.categories, COUNTED))
+        known = self._vocabulary(NEAR + word[0])
+        found = {**known, **dict.fromkeys(self.names.categories, COUNTED)}
         own = (name for name in self.names.own if len(word) > len(name) + 2)
         cut = [part for name in own for part in (word.removesuffix(name),) if part != word and part in found]
-        edits_of = near_words(word, sorted(found.keys() - {word}), edits)
+        edits_of = {
+            **near_words(word, [*known], edits),
+            **near_words(word, sorted(self.names.categories), edits),
+        }
+        edits_of.pop(word, None)
         fewest = min(edits_of.values(), default=0)  # two edits only where one leads nowhere
         near = [each for each in found if edits_of.get(each) == fewest]
         near.sort(key=found.__getitem__, reverse=True)
@@ -477,14 +509,21 @@ class _Entries:
     def close(self) -> None:
         self._sql.close()
 
-    def _vocabulary(self, beginning: str) -> Iterator[tuple[str, int]]:
-        """Yield the words behind the mark of a beginning, with the number of their listings."""
-        if self._is_settled:
-            end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
-            (words,) = self._sql.execute(_NEAR_WORDS, (beginning, end, LOOKED_AT)).fetchone()
-            for each in words.split(",") if words else ():
-                word, _, listings = each.partition(" ")
-                yield word[1:], int(listings)
+    def _vocabulary(self, beginning: str) -> Mapping[str, int]:
+        """Return the words behind the mark of a beginning, in order, with the number of their listings."""
+        at, words = self._vocabularies.pop(beginning, (-1, {}))
+        if at < 0 or self.next - at > self.count // ALIKE:
+            at, words = self.next, self._read_vocabulary(beginning) if self._is_settled else {}
+        if len(self._vocabularies) >= MOST_VOCABULARIES:
+            del self._vocabularies[next(iter(self._vocabularies))]
+        self._vocabularies[beginning] = at, words
+        return words
+
+    def _read_vocabulary(self, beginning: str) -> Mapping[str, int]:
+        end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+        (words,) = self._sql.execute(_NEAR_WORDS, (beginning, end, LOOKED_AT)).fetchone()
+        each = (word.partition(" ") for word in words.split(",")) if words else ()
+        return {word[1:]: int(listings) for word, _, listings in each}
 
     def _gather(self) -> None:
         """Gather all rows that follow, until `_write`."""

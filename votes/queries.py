@@ -13,7 +13,7 @@ from core.audit_log import actors_of
 from core.listing_table import ref_slices
 from core.state import State
 from core.user_changes import has_acted
-from core.user_rows import USERS, user_ref
+from core.user_rows import user_ref
 from core.vote_table import leaves_of
 
 SLICE_LISTINGS = 256
@@ -85,19 +85,16 @@ def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
     Listings may come and go between two slices. A listing that names the user only after its turn is missed.
     """
     # In this order: a ref without a listing may become one meanwhile.
-    for known in (state.listings.unlisted, state.listings.refs, state.users.refs):
+    for known in (state.listings.unlisted, state.listings.refs):
         for refs in ref_slices(known, most=SLICE_LISTINGS):
-            yield _knowing(state, refs, user)
-
-
-def _knowing(state: State, refs: Sequence[str], user: str) -> list[str]:
-    if refs[0].startswith(USERS):
-        own, actor = user_ref(user), user_actor(user)
-        return [ref for ref in refs if ref == own or has_acted(state.users[ref], actor)]
-    found = state.votes.voted(refs, int(user))
-    found += state.listings.naming(refs, user_actor(user))
-    found += state.deliveries.with_user(refs, user)
-    return sorted({*found})
+            found = state.votes.voted(refs, int(user))
+            found += state.listings.naming(refs, user_actor(user))
+            found += state.deliveries.with_user(refs, user)
+            yield sorted({*found})
+    own, actor, users = user_ref(user), user_actor(user), state.users
+    others = {*users.with_quarantines, own} if own in users else users.with_quarantines
+    for refs in ref_slices(sorted(others), most=SLICE_LISTINGS):
+        yield [ref for ref in refs if ref in users and (ref == own or has_acted(users[ref], actor))]
 
 
 class Search:

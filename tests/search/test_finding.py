@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.events import Event, ListingRemoved, ListingSaved
-from core.listing_table import SLICE
 from core.packing import pack
 from core.state import State
 from kinds.bots import BOTS
 from kinds.registry import KINDS
-from search.finding import ListingSearch
+from search.finding import SLICE, ListingSearch
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER, SERVER_PROFILE
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kinds.registry import BY_PLURAL
 from languages.texts import Text
 from search.search_query import in_language, kind_names, of_category, with_tag, written
-from search.search_table import COUNTED, Findable, SearchTable, in_english_alone
+from search.search_table import CANDIDATES, COUNTED, Findable, SearchTable, in_english_alone
 from search.search_words import (
     FEW,
     SHORTEST_BEGINNING,
@@ -211,6 +211,17 @@ def test_a_search_finds_nothing_outside_of_its_conditions() -> None:
 def test_all_matches_are_counted_up_to_a_bound() -> None:
     table = table_of(*(bot(number, f"Jazz {number}") for number in range(COUNTED + 5)))
     assert table.find("jazz", "bots", 10).total == COUNTED
+
+
+def test_what_is_gone_is_found_no_more_by_a_word_of_very_many_listings() -> None:
+    numbers = [str(number) for number in range(1_000, 1_000 + CANDIDATES + 3)]
+    table = table_of(*(bot(int(number), "Common") for number in numbers))
+    assert found_in(table, "common") == numbers[:CANDIDATES]
+    table.put([bot(9_000, "Common")])
+    assert found_in(table, "common") == numbers[:CANDIDATES]
+    table.put([bot(1_001, "Another")], ["bots/1000"])
+    assert found_in(table, "common") == [*numbers[2:], "9000"][:CANDIDATES]
+    assert table.find("common", "bots", 48).total == CANDIDATES + 2
 
 
 def test_listings_are_alike_by_tags_before_words_before_categories() -> None:
