@@ -30,7 +30,12 @@ channel.setblocking(True)
 
 
 def supervised(
-    folder: Path, program: str, story: Callable[[Supervising], Awaitable[None]], workers: int = 1
+    folder: Path,
+    program: str,
+    story: Callable[[Supervising], Awaitable[None]],
+    workers: int = 1,
+    *,
+    is_valid: bool = True,
 ) -> str:
     """Keep workers with a program during a story. Return their numbers in the order of their starts."""
     starts = folder / "starts"
@@ -46,6 +51,7 @@ def supervised(
             needs_first=lambda _: False,
             prepare=lambda _: None,
             gone=lambda _: None,
+            is_valid=lambda: is_valid,
             stop_seconds=STOP_SECONDS,
         )
         supervising = Supervising(plan, SystemClock(), stop)
@@ -109,3 +115,15 @@ def test_the_workers_that_serve_are_replaced_last(tmp_path: Path) -> None:
         assert [worker.state for worker in supervising.report.workers] == ["ready", "ready"]
 
     assert supervised(tmp_path, weak, replaced, workers=2)[2:] == "21"
+
+
+def test_with_settings_that_are_not_valid_nothing_is_replaced_whoever_asks(tmp_path: Path) -> None:
+    asking = "say('STATUS=ready'); say('RESTART=1'); say('STATUS=not ready: it has asked'); time.sleep(3_600)"
+
+    async def asked(supervising: Supervising) -> None:
+        await until(lambda: "it has asked" in supervising.report.workers[0].why)
+        await turns()
+        (worker,) = supervising.report.workers
+        assert (worker.state, worker.starts, supervising.report.is_rolling) == ("not ready", 1, False)
+
+    supervised(tmp_path, asking, asked, is_valid=False)
