@@ -1,9 +1,11 @@
 """search/index_file.py: a start reads the index, finds what a new one finds, and reads nothing doubtful."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,7 +27,7 @@ from snapshot.inspection import found_in, needed_keys, verify_folder
 from storage.disk import OS_DISK, Disk
 from storage.folder import SEARCH_INDEX, refuse_foreign_files
 from storage.sealing import Keyring, new_key
-from tests.support.coroutines import run, until
+from tests.support.coroutines import happened, run, until
 from tests.support.examples import examples
 from tests.support.failing_disk import Action, FailingDisk, Fault, Point
 from tests.support.fake_clock import FakeClock
@@ -101,6 +103,31 @@ def test_a_listing_that_is_decided_again_keeps_its_words_and_moves_in_the_catalo
             ledger.commit([ListingReviewed(BOT_REF, "approved", None, NOW_MS + 9)])
             await is_kept(index, ledger)
             assert index.dead == 0
+        async with indexing(tmp_path):
+            pass
+
+    run(main())
+
+
+def test_a_listing_that_changes_while_the_index_is_written_is_noted_for_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with indexing(tmp_path) as (ledger, index):
+            is_writing, may_go_on, finish = threading.Event(), threading.Event(), IndexFile.finish
+
+            def slow(*arguments: Any) -> None:
+                is_writing.set()
+                may_go_on.wait()
+                finish(*arguments)
+
+            monkeypatch.setattr(IndexFile, "finish", slow)
+            ledger.commit(named("Music"))
+            await index.keep(ledger.head)
+            await happened(is_writing)
+            ledger.commit([ListingReviewed(BOT_REF, "approved", None, NOW_MS + 1)])
+            may_go_on.set()
+            await is_kept(index, ledger)
         async with indexing(tmp_path):
             pass
 
