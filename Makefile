@@ -69,8 +69,9 @@ crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)
 	@$(BIN)/python -m tests.system.faults.crash --rounds $(ROUNDS)
 
 soak: SECONDS := 150
-soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minutes)
+soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150, and restart its workers 20 times (6 minutes)
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m pytest -m long -p no:schemathesis -n 0 tests/workers
 
 pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
 	@$(BIN)/python -m pytest -m pages -n 2 tests/browser $(CHOSEN)

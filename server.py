@@ -172,13 +172,13 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     import uvloop
 
     from operators.recent_errors import RecentErrors
-    from serving.log_output import LogOutput, begin_logging, standard_error
+    from serving.log_output import LogOutput, begin_logging, name_worker, standard_error
     from settings.model import SECRETS, SettingsError
     from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
     from watchers.redaction import Redactor
-    from workers.supervisor_channel import inherits
+    from workers.supervisor_channel import worker_number
 
     log = logging.getLogger("votegate")
     try:
@@ -190,7 +190,8 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
         for mistake in str(error).splitlines():
             log.critical("the settings are not valid: %s", mistake)
         raise SystemExit(2) from None
-    output = LogOutput(settings.log.form, Redactor(), standard_error())
+    output, number = LogOutput(settings.log.form, Redactor(), standard_error()), worker_number(os.environ)
+    name_worker(number)
     begin_logging(output, settings.log.level)
     for secret in set_twice(config, os.environ, SECRETS):
         log.warning("%s is set twice: %s is used, %s is ignored", secret.name, secret.used, secret.unused)
@@ -198,7 +199,7 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     logging.getLogger().addHandler(errors)
     try:
         reread = functools.partial(_reread, config, flags)
-        if settings.server.workers > 1 and not inherits(os.environ):
+        if settings.server.workers > 1 and number is None:
             raise SystemExit(_supervise(settings, reread))
         uvloop.run(_serve_until_signal(settings, output, errors, reread, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:

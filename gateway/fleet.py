@@ -92,6 +92,10 @@ class Fleet:
         if self.node is not None:
             await self.node.until_ready(stop)
 
+    @property
+    def is_catching_up(self) -> bool:
+        return self.node is not None and self.node.is_catching_up
+
     async def leave(self) -> None:
         if self.node is not None:
             await self.node.leave()

@@ -163,10 +163,12 @@ class PeopleSite:
             tasks.create_task(observers.run("search_index", self.readers.index.run))
             await _at_most(self.readers.index.has_looked.wait())
             await in_slices(self.readers.catalogue.survey())
+            _spare_collections()
             await self.readers.index.keep(0)
             await _at_most(tasks.create_task(self._prepare(observers)))
             self.is_prepared.set()
             await in_slices(self._tools.actions.ownership.survey())
+            _spare_collections()
             tasks.create_task(self._rechecks.run(stop))
             await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)
 
@@ -174,8 +176,14 @@ class PeopleSite:
         """Make the orders of the first page. Nothing else waits for them."""
         orders = [order for _, order in home_orders(self._tools.actions.kinds)]
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, orders))
-        if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
-            gc.freeze()
+        _spare_collections()
+
+
+def _spare_collections() -> None:
+    """Keep the garbage collector from all that is here: the state is spared collections (`serve.py`), and so
+    is what was learned from it."""
+    if gc.get_freeze_count():
+        gc.freeze()
 
 
 async def _at_most(work: Awaitable[object]) -> None:

@@ -303,7 +303,11 @@ async def _accept_in_time(parts: Parts, worker: Worker, accept: Callable[[], Non
     """Accept connections once this worker knows what other nodes have done while it was away."""
     runtime = parts.runtime
     await parts.fleet.until_ready(runtime.stop)
-    await accept_when_ready(worker, parts.api.readiness, runtime.clock, accept)
+
+    def is_waiting() -> bool:
+        return parts.fleet.is_catching_up or parts.api.readiness() is not None
+
+    await accept_when_ready(worker, is_waiting, runtime.clock, accept)
 
 
 def _readiness(parts: Parts) -> str | None:
@@ -329,7 +333,7 @@ def _timers(parts: Parts, inside: GatewayParts) -> list[Coroutine[Any, Any, None
 def _log_start(parts: Parts, paths: Sequence[str]) -> None:
     front, settings, worker = parts.front, parts.runtime.settings, parts.runtime.worker
     if worker is not None:
-        log.info("worker %d of %d at position %d", worker.number, worker.workers, parts.store.ledger.head)
+        log.info("one of %d, at position %d", worker.workers, parts.store.ledger.head)
         if worker.number > 1:
             return
     metrics_urls = [url_of(each) for each in front.metrics_sockets]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.clock import Clock
+from core.clock import NS_PER_SECOND, Clock
 from core.finished import finished
 from core.fleet_table import FleetView
 from gateway.addresses import Sockets
@@ -189,16 +189,17 @@ def worker_of(
 
 
 async def accept_when_ready(
-    worker: Worker, readiness: Callable[[], str | None], clock: Clock, accept: Callable[[], None]
+    worker: Worker, is_waiting: Callable[[], bool], clock: Clock, accept: Callable[[], None]
 ) -> None:
     """Accept connections once this worker knows what the others know, or when no other worker accepts any.
 
     Somebody has to say that the gateway is not ready, so after `ALONE_SECONDS` without another one this
-    worker accepts connections all the same.
+    worker accepts connections all the same. Beside others, it does so after `LONGEST_SECONDS`.
     """
     began_ns = clock.monotonic_ns()
-    while readiness() is not None:
-        if not worker.balance.others_accept and clock.monotonic_ns() - began_ns > ALONE_SECONDS * 1e9:
+    while is_waiting():
+        seconds = LONGEST_SECONDS if worker.balance.others_accept else ALONE_SECONDS
+        if clock.monotonic_ns() - began_ns > seconds * NS_PER_SECOND:
             break
         await asyncio.sleep(STEP_SECONDS)
     accept()
@@ -206,6 +207,7 @@ async def accept_when_ready(
 
 
 ALONE_SECONDS = 3.0
+LONGEST_SECONDS = 60.0
 STEP_SECONDS = 0.05
 SIGN_IN = "/signin/callback"
 """The one GET that changes something for the next request of its client."""

@@ -3,10 +3,10 @@
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
+from inspect import isawaitable
 
 from core.actors import OPERATOR
 from core.clock import Clock
-from core.finished import finished
 from handlers.reply import Reply
 from handlers.request import Endpoint, Request
 from languages.refusals import Refusal
@@ -55,7 +55,8 @@ class Operator:
             by_session = request.authorization is None and is_signed_in is not None and is_signed_in(request)
             if not by_session:
                 self.check(request.address, _bearer_token(request.authorization))
-            return await finished(endpoint(request.acting(OPERATOR)))
+            reply = endpoint(request.acting(OPERATOR))
+            return await reply if isawaitable(reply) else reply
 
         return guarded
 

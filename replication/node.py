@@ -168,6 +168,11 @@ class Node:
         for each in waiting:
             each.cancel()
 
+    @property
+    def is_catching_up(self) -> bool:
+        """True from the start until this node knows what the others do, while it hears them."""
+        return not self._ready.is_set() and self._parts.registry.is_hearing
+
     def may_send_webhooks(self) -> bool:
         """Return False after a pause of the process, until this node knows what others sent meanwhile."""
         return self._parts.fence.may_send()

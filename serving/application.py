@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass
+from inspect import isawaitable
 from typing import Any, cast
 
 from tornado.iostream import StreamClosedError
@@ -16,7 +17,6 @@ from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.actors import ADDRESS, REQUEST_ID
 from core.clock import Clock
-from core.finished import finished
 from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource
@@ -130,7 +130,8 @@ async def reply_of(
         if endpoint is None:
             reply = _options(resource) if request.method == "OPTIONS" else _refused(resource, 405)
             return resource.finish(request, reply)
-        return await finished(endpoint(request))
+        answer = endpoint(request)
+        return await answer if isawaitable(answer) else answer
     except SPOKEN as error:
         return reply_to(error)
     except Exception:

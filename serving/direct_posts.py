@@ -152,7 +152,7 @@ class _Post(HTTPMessageDelegate):
         try:
             self._send(await reply_of(self._route.resource, self._request_value(), its_id))
         except Exception:
-            log.exception("an answer could not be made: %s %s", METHOD, self._path)
+            log.exception("a request failed: %s %s", METHOD, self._path)
             self._send(bug(its_id))
 
     def _request_value(self) -> Request:

@@ -8,6 +8,7 @@ one, or for a pipe that nobody reads, unless it asks to.
     json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "watchers.refused_addresses",
            "request": "5f2c81d310000042", "message": "the address ..."}      (in one line)
 
+A line of one of several workers has its number: `WARNING watchers.concerns@2: ...`, or the field `worker`.
 A line that a request has caused has the request's id. In JSON, a line of the security log has its facts as
 fields, too, such as `user` and `address`. Text has local time, JSON has UTC (RFC 3339). JSON has a traceback
 in the field `traceback`, and text in the lines that follow. The access log
@@ -37,6 +38,21 @@ quoted = encode_basestring_ascii
 """Returns a text as JSON, in ASCII: no text can break a line or leave its quotes."""
 
 
+class _Worker:
+    """The name of this process in each line, if it is one of several workers."""
+
+    text = json = ""
+
+
+_worker = _Worker()
+
+
+def name_worker(number: int | None) -> None:
+    """Let each line from now on have the number of this worker, if it is one."""
+    if number is not None:
+        _worker.text, _worker.json = f"@{number}", f', "worker": {number}'
+
+
 class _Lines(logging.Formatter):
     """Formats records and lines of the access log, without secrets, in the form of a subclass."""
 
@@ -55,7 +71,7 @@ class TextLines(_Lines):
     def head(now_ms: int, level: str, logger: str, request: str) -> str:
         """Return the beginning of a line."""
         cause = f"[{request}]" if request else ""
-        return f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} {level} {logger}{cause}: "
+        return f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} {level} {logger}{_worker.text}{cause}: "
 
     @staticmethod
     def answer(status: int, method: str, path: str, address: str, ms: float) -> str:
@@ -80,7 +96,7 @@ class JsonLines(_Lines):
         cause = f', "request": "{request}"' if request else ""
         return (
             f'{{"time": "{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z", "level": "{level}", '
-            f'"logger": {quoted(logger)}{cause}'
+            f'"logger": {quoted(logger)}{_worker.json}{cause}'
         )
 
     @staticmethod

@@ -42,7 +42,9 @@ class LoopShare:
         thrown: BaseException | None = None
         while True:
             try:
-                yield from self._turn(request)
+                if self._queue or self._left_ns <= 0:
+                    yield from self._turn(request)
+                self._ask_for_next()
             except BaseException as error:  # a cancellation, which the work itself has to see
                 thrown = error
             began_ns = self._monotonic_ns()
@@ -66,15 +68,13 @@ class LoopShare:
             _wake(woken)
 
     def _turn(self, request: object) -> Generator[Any, None, None]:
-        """Return in a turn that has time."""
-        if self._queue or self._left_ns <= 0:
-            self._queue[request] = asyncio.get_running_loop().create_future()
-            self._ask_for_next()
-            try:
-                yield from self._queued(request)
-            finally:
-                self._queue.pop(request, None)
+        """Return in a later turn that has time."""
+        self._queue[request] = asyncio.get_running_loop().create_future()
         self._ask_for_next()
+        try:
+            yield from self._queued(request)
+        finally:
+            self._queue.pop(request, None)
 
     def _queued(self, request: object) -> Generator[Any, None, None]:
         while request in self._queue:

@@ -115,8 +115,7 @@ class Snapshotter:
             started_ns, started_ms = self._clock.monotonic_ns(), self._clock.now_ms()
             position = self._ledger.head
             if position == self.position > 0:  # nothing is new, and the snapshot before it must stay
-                _, path = files.list_files(self._folder.path)[-1]
-                return SnapshotWritten(position, path.stat().st_size, 0.0)
+                return SnapshotWritten(position, self.chain.last_bytes, 0.0)
             is_due = self._is_whole_due(started_ms)
             changes = self._ledger.state.take_changes() or _unknown_changes()
             written = None if is_due or changes.is_lost else changes

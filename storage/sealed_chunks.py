@@ -67,7 +67,10 @@ class SealedChunks:
             file.seek(HEADER_BYTES)
             while len(length := file.read(_LENGTH.size)) == _LENGTH.size:
                 # A damaged length must not allocate more memory than the file has bytes.
-                piece = file.read(min(*_LENGTH.unpack(length), size))
+                (wanted,) = _LENGTH.unpack(length)
+                piece = file.read(min(wanted, size))
+                if len(piece) != wanted:
+                    return
                 try:
                     chunk = self._seal.unseal(piece, self._raw + _NUMBER.pack(place.number))
                 except Unsealable:

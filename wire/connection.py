@@ -272,7 +272,8 @@ class Connection(asyncio.Protocol):
                 status = self._answer(direct, data[TARGET_AT:end], caller)
                 if status == 401:  # the key is no longer valid
                     server.known.pop(head)
-                return status is not None
+                if status is not None:
+                    return True
         pages = server.pages
         return pages is not None and self._answered_by(pages, data)
 

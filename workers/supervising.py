@@ -58,6 +58,7 @@ class Plan:
         needs_first: returns true for a worker that starts only when worker 1 is ready: it needs its files.
         prepare: is called before each start of a worker with its number. It may raise OSError.
         gone: is called after the end of each process with the number of the worker.
+        is_valid: returns true if a worker could start with the settings of now; else it logs why not.
         stop_seconds: how long a worker may take to stop. Then it is killed.
         silent_seconds: how long a worker may say nothing before it is killed; None for any time.
     """
@@ -69,6 +70,7 @@ class Plan:
     needs_first: Callable[[int], bool]
     prepare: Callable[[int], None]
     gone: Callable[[int], None]
+    is_valid: Callable[[], bool]
     stop_seconds: float
     silent_seconds: float | None = None
 
@@ -142,7 +144,12 @@ class Supervising:
         watching.cancel()
 
     def replace_all(self) -> None:
-        """Replace the workers one after the other. If that is under way, do it once more afterwards."""
+        """Replace the workers one after the other, if the settings are valid.
+
+        If that is under way, do it once more afterwards.
+        """
+        if not self._plan.is_valid():
+            return
         self._is_asked_again = True
         if not self._is_rolling:
             self._is_rolling = True

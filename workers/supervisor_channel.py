@@ -70,9 +70,10 @@ class WorkerReports(Struct, frozen=True):
     is_rolling: bool
 
 
-def inherits(environment: Mapping[str, str]) -> bool:
-    """Return true if a supervisor has started this process."""
-    return VARIABLE in environment
+def worker_number(environment: Mapping[str, str]) -> int | None:
+    """Return the number of the worker that this process is; None if no supervisor has started it."""
+    given = environment.get(VARIABLE)
+    return msgspec.json.decode(given, type=Inherited).worker if given is not None else None
 
 
 def take_inherited(environment: MutableMapping[str, str]) -> Inherited | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import uvloop
 
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.wire_stories import APPLICATION, LIMITS, DirectNumber, refuse
-from wire.http_server import WireServer
+from tests.support.wire_stories import APPLICATION, LIMITS, DirectNumber, KeptNumber, refuse
+from wire.http_server import BesideRoutes, WireServer
 from wire.listening import listen, listen_unix
 from wire.parser import ConnectionLimits
 
@@ -53,7 +53,9 @@ class Place:
 
     def __init__(self, sockets: list[socket.socket]) -> None:
         self.direct = Recorded()
-        self.server = WireServer(APPLICATION, ROOM, refuse, self.direct)
+        self.server = WireServer(
+            APPLICATION, ROOM, refuse, self.direct, beside=BesideRoutes(pages=KeptNumber())
+        )
         self.address = sockets[0].getsockname()
         self.server.add_sockets(sockets)
         self._family = sockets[0].family

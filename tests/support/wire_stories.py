@@ -3,14 +3,16 @@
 import asyncio
 import re
 import zlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import NamedTuple
 
 from hypothesis import strategies as st
+from tornado.httputil import HTTPMessageDelegate
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, Finish, RequestHandler, stream_request_body
 
 from tests.support.raw_http import cut
+from wire.exchange import JOINED_BYTES, Exchange
 from wire.parser import ConnectionLimits
 
 SLOW_SECONDS = 3.0
@@ -82,6 +84,43 @@ class DirectNumber:
         if way != b"direct" or not number.isdigit():
             return None
         return 200, b"X-Number: %b\r\nContent-Length: 8\r\n\r\n00000000" % number
+
+
+class PostNumber:
+    """The route of posts: it takes every second one of two ways, and answers what the application would."""
+
+    def take(self, target: bytes, _: Mapping[bytes, bytes], exchange: Exchange) -> HTTPMessageDelegate | None:
+        way, __, number = target[1:].partition(b"/")
+        if way not in {b"echo", b"slow"} or not number.isdigit() or int(number) % 2:
+            return None
+        return _Post(exchange, number, SLOW_SECONDS if way == b"slow" else 0)
+
+
+class _Post(HTTPMessageDelegate):
+    def __init__(self, exchange: Exchange, number: bytes, seconds: float) -> None:
+        self._exchange, self._number, self._seconds = exchange, number, seconds
+        self._crc = 0
+
+    def data_received(self, chunk: bytes) -> None:
+        self._crc = zlib.crc32(chunk, self._crc)
+
+    def finish(self) -> None:
+        asyncio.get_running_loop().call_later(self._seconds, self._answer)
+
+    def _answer(self) -> None:
+        lines = b"X-Number: %b\r\nContent-Length: 8\r\n\r\n" % self._number
+        self._exchange.answer(200, lines + b"%08x" % self._crc)
+
+
+class KeptNumber:
+    """The route of answers that are kept, short or longer than what is joined with its head."""
+
+    def answer(self, data: bytes, _: str) -> tuple[int, bytes, bytes] | None:
+        asked = re.fullmatch(rb"GET /kept(-big)?/([0-9]+) HTTP/1\.1\r\nHost: g\r\n\r\n", data)
+        if asked is None:
+            return None
+        body = b"0" * (2 * JOINED_BYTES if asked[1] else 8)
+        return 200, b"X-Number: %b\r\nContent-Length: %d\r\n\r\n" % (asked[2], len(body)), body
 
 
 def refuse(status: int, _: str, __: str, ___: bytes) -> bytes:

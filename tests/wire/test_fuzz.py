@@ -25,6 +25,7 @@ from tests.support.wire_stories import (
     SLOW_SECONDS,
     Asked,
     DirectNumber,
+    PostNumber,
     Step,
     Story,
     mutated,
@@ -32,7 +33,7 @@ from tests.support.wire_stories import (
     stories,
 )
 from wire.connection import TOO_SLOW
-from wire.http_server import WireServer
+from wire.http_server import BesideRoutes, WireServer
 from wire.parser import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED
 
 # Streams are long, and hypothesis prints a whole story with its note.
@@ -51,7 +52,7 @@ def told(story: Story) -> Pipe:
 
 
 async def _told(story: Story, connected: asyncio.Future[Pipe]) -> Pipe:
-    server = WireServer(APPLICATION, LIMITS, refuse, DirectNumber())
+    server = WireServer(APPLICATION, LIMITS, refuse, DirectNumber(), beside=BesideRoutes(PostNumber()))
     listening = socket.create_server(("127.0.0.1", 0))
     server.add_sockets([listening])
     with socket.create_connection(listening.getsockname()):

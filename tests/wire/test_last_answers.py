@@ -11,7 +11,7 @@ CLOSES = b"Connection: close\r\n"
 ANSWER = b"HTTP/1.1 "
 
 
-@pytest.mark.parametrize("way", ["direct", "echo", "big", "early", "nowhere"])
+@pytest.mark.parametrize("way", ["direct", "kept", "kept-big", "echo", "big", "early", "nowhere"])
 def test_an_ending_server_says_in_each_answer_that_it_is_the_last(way: str) -> None:
     async def story(place: Place) -> None:
         kept, new = await place.client(), place.connected()
@@ -36,7 +36,9 @@ def test_a_refusal_and_the_answer_to_a_known_head_say_it_too() -> None:
     run(story)
 
 
-@pytest.mark.parametrize("ways", [["direct"] * 50, ["echo"] * 50, ["direct", "echo", "big"] * 9])
+@pytest.mark.parametrize(
+    "ways", [["direct"] * 50, ["kept"] * 50, ["echo"] * 50, ["direct", "echo", "kept-big", "big"] * 9]
+)
 def test_all_requests_that_are_there_are_answered_and_the_last_answer_is_said_to_be_it(
     ways: list[str],
 ) -> None:

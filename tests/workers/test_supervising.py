@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -30,7 +31,12 @@ channel.setblocking(True)
 
 
 def supervised(
-    folder: Path, program: str, story: Callable[[Supervising], Awaitable[None]], workers: int = 1
+    folder: Path,
+    program: str,
+    story: Callable[[Supervising], Awaitable[None]],
+    workers: int = 1,
+    *,
+    is_valid: bool = True,
 ) -> str:
     """Keep workers with a program during a story. Return their numbers in the order of their starts."""
     starts = folder / "starts"
@@ -46,6 +52,7 @@ def supervised(
             needs_first=lambda _: False,
             prepare=lambda _: None,
             gone=lambda _: None,
+            is_valid=lambda: is_valid,
             stop_seconds=STOP_SECONDS,
         )
         supervising = Supervising(plan, SystemClock(), stop)
@@ -100,12 +107,29 @@ def test_a_worker_that_does_not_stop_in_time_is_killed_and_replaced(tmp_path: Pa
 
 
 def test_the_workers_that_serve_are_replaced_last(tmp_path: Path) -> None:
-    weak = "say('STATUS=ready'); time.sleep(0.2 if is_first and worker == '2' else 3_600)"
-
     async def replaced(supervising: Supervising) -> None:
-        await until(lambda: supervising.report.workers[1].state == "waiting")
+        def are(*states: str) -> bool:
+            return [worker.state for worker in supervising.report.workers] == [*states]
+
+        await until(lambda: are("ready", "ready"))
+        weak = supervising.report.workers[1].pid
+        assert weak is not None
+        os.kill(weak, signal.SIGKILL)
+        await until(lambda: are("ready", "waiting"))
         supervising.replace_all()
         await until(lambda: not supervising.report.is_rolling)
-        assert [worker.state for worker in supervising.report.workers] == ["ready", "ready"]
+        assert are("ready", "ready")
 
-    assert supervised(tmp_path, weak, replaced, workers=2)[2:] == "21"
+    serving = "say('STATUS=ready'); time.sleep(3_600)"
+    assert supervised(tmp_path, serving, replaced, workers=2)[2:] == "21"
+
+
+def test_with_settings_that_are_not_valid_nothing_is_replaced_whoever_asks(tmp_path: Path) -> None:
+    asking = r"say('RESTART=1\nSTATUS=ready'); time.sleep(3_600)"
+
+    async def asked(supervising: Supervising) -> None:
+        await turns()
+        (worker,) = supervising.report.workers
+        assert (worker.state, worker.starts, supervising.report.is_rolling) == ("ready", 1, False)
+
+    supervised(tmp_path, asking, asked, is_valid=False)

@@ -8,7 +8,7 @@ import Redis from 'ioredis'
 const IDLE_MS = 75_000
 const SNOWFLAKE = /^[0-9]{17,20}$/
 const [socket, token, cooldownMs] = process.argv.slice(2)
-const redis = new Redis(socket, { enableAutoPipelining: true })
+const redis = new Redis(socket)
 const expected = Buffer.from(`Bearer ${token}`)
 
 function authorized(request, response, next) {

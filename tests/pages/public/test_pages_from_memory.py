@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tornado.httputil import HTTPHeaders
 
 from core import events as ev
 from core.actors import REQUEST_ID
@@ -290,3 +291,27 @@ def test_an_answer_names_every_listing_and_user_that_it_was_made_of(
         assert read <= names or len(names) > 1_000
     else:
         assert answer.status in {303, 401, 404}
+
+
+KEY = {"Cookie", "Accept-Language", "Accept-Encoding", "Sec-Fetch-Site"}
+"""The fields by which kept answers are found."""
+NEVER = {"Content-Length", "Hx-Request", "Hx-Request-Type", "Hx-Target", "If-None-Match", "X-Forwarded-For"}
+"""The fields of requests that get no answer directly, of a condition, and of the address in the log."""
+
+
+@pytest.mark.parametrize("path", [*_addresses(), "/docs", "/openapi.json", "/favicon.ico"])
+def test_an_answer_that_is_kept_depends_on_no_other_field_of_its_request(
+    asker: Asker, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    read = set[str]()
+    method = HTTPHeaders.__getitem__
+
+    def look(self: HTTPHeaders, name: str) -> str:
+        if REQUEST_ID.get():
+            read.add(name.title())
+        return method(self, name)
+
+    monkeypatch.setattr(HTTPHeaders, "__getitem__", look)
+    asker.get(path)
+    assert read - NEVER <= KEY
+    assert read
