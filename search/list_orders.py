@@ -296,8 +296,9 @@ class ListOrders:
         is_over = living.is_over(day)
         age_ns = now_ns - (living.made_ns if living.is_frozen else self._drained_ns)
         has_changed = is_over or living.is_frozen or bool(self._notes)
-        is_due = is_over or (has_changed and age_ns >= FRESH_SECONDS * _SECOND)
-        is_of_now = not is_over or order.sort == "trending"
+        is_part = living.is_frozen and self._catalogue.is_complete  # made of a part of the catalogue
+        is_due = is_over or is_part or (has_changed and age_ns >= FRESH_SECONDS * _SECOND)
+        is_of_now = not is_part and (not is_over or order.sort == "trending")
         is_shown = is_of_now and not (is_due and age_ns >= STALE_SECONDS * _SECOND)
         return (self._snapshots[order][-1] if is_shown else None), is_due
 
