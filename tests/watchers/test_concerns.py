@@ -45,6 +45,7 @@ def test_if_all_is_well_nothing_is_said() -> None:
 
 CAUSES: list[tuple[str, dict[str, Any], str]] = [
     ("ready", {"not_ready": "this node has no copy yet"}, "takes no requests: this node has no copy yet."),
+    ("workers", {"missing_workers": ["worker 2 is starting"]}, "Worker 2 is starting. The other workers"),
     ("journal", {"journal_refuses": "no space left on the disk"}, "no writes: no space left on the disk."),
     ("disk", {"free_bytes": 0}, "is full"),
     (

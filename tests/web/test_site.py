@@ -124,7 +124,7 @@ def test_a_wrong_method_is_a_page(visitor: PageVisitor) -> None:
 def test_a_bug_is_a_page_with_the_number_of_its_request(
     visitor: PageVisitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("operators.operator_pages.overview", lambda *_: 1 / 0)
+    monkeypatch.setattr("operators.all_workers.overview", lambda *_: 1 / 0)
     response = visitor.get("/debug")
     assert response.status_code == 500
     assert response.headers["X-Request-Id"] in response.text

@@ -170,7 +170,7 @@ def test_an_upload_beyond_the_room_of_a_user_is_refused_with_its_field(
         statuses = [gateway.upload(each, "cover").status_code for each in big]
         assert statuses == [201, 201, 201, 400, 400]
         refused = gateway.upload(big[4], "cover").json()
-        assert refused["fields"]["cover"] == "is too much: all files of a user together may take 1 MB"
+        assert refused["fields"]["cover"] == "is too much: all files of a user together may take 1 MiB"
         assert gateway.upload(big[4], "cover", BEN).status_code == 201
         assert len([*(folder / "blobs").iterdir()]) == 4
         assert gateway.upload(ogg(), "sound").status_code == 201
