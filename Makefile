@@ -43,7 +43,7 @@ faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and p
 fuzz: $(VENV)/dev.stamp ## send made-up requests and bytes, and compare with the document and with Tornado (1 minute)
 	@$(BIN)/python -m pytest $(FUZZ)
 
-MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit webhook outbound)
+MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit snapshot webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms by their own tests: at least 95%
 	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED)
 

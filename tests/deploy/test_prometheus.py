@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from tests.support.alert_rules import ALERTS, RULES
-from tests.support.gateways import ROOT, WAIT_SECONDS, running
+from tests.support.gateways import ROOT, WAIT_SECONDS
 from tests.support.programs import installed
 from tests.support.redis_server import RedisServer
 from tests.support.scraped import Scraped, scraped
+from tests.support.worker_processes import workers_of
 
 DASHBOARD = ROOT / "deploy/grafana/votegate.json"
 SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "info": ["_info"]}
@@ -47,9 +48,8 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def of_node(redis_of_module: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Scraped:
-    """The metrics of a node of a fleet, which has every family."""
-    of_fleet = {"redis.url": redis_of_module.url, "redis.node": "rome"}
-    with running(tmp_path_factory.mktemp("node") / "data", **of_fleet) as gateway:
+    """The metrics of two workers, which have every family."""
+    with workers_of(tmp_path_factory.mktemp("node"), redis_of_module) as gateway:
         gateway.voters(gateway.list_bot())
         return scraped(gateway)
 
@@ -80,7 +80,7 @@ def test_the_dashboard_shows_every_family(of_node: Scraped) -> None:
     shown = " ".join(expression for _, expression in expressions())
     unseen = {"votegate_api_keys", "votegate_limiter_keys", "votegate_snapshot_size_bytes"}
     unseen |= {"votegate_process_virtual_memory_bytes", "votegate_replication_holds_name"}
-    unseen |= {"votegate_snapshot_failures"}
+    unseen |= {"votegate_snapshot_failures", "votegate_worker_failures"}
     assert {name for name in of_node.families if not re.search(rf"\b{name}(_\w+)?\b", shown)} <= unseen
 
 
