@@ -142,7 +142,7 @@ class BaseChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="ba
 
 class ChangedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="changed"):
     """(ref, kept): listings and users whose rows a part replaces, in the chunks that follow. Those without a
-    row there are gone. So many of the finished deliveries before are kept, the newest ones."""
+    row there are gone. `kept` is the number of newest finished deliveries of the file before that stay."""
 
     rows: list[tuple[str, int]]
 
