@@ -1,7 +1,7 @@
 """A gateway as one of several workers, and the settings of each. No logic.
 
 Worker 1 is the gateway that there would be without workers: it has the data folder, and the name of the
-node. Each further worker has a folder inside the data folder, and a name of its own. So the number of workers can
+node. Each further worker has a folder in the data folder, and a name of its own. So the number of workers can
 change from start to start, and worker 1 has the secrets that the others get copies of.
 """
 

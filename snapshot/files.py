@@ -15,7 +15,7 @@ counts the rows, so a file that is cut, damaged or put together from two is refu
 
 A chain is a whole snapshot and the parts behind it. Each part names the salt of the file before it, so that
 nobody puts together parts of two chains. It has the rows of each listing and user that have changed, as they
-are, and each vote that has changed. So a chain is loaded file by file, and the last word counts.
+are, and each vote that has changed. So a chain is loaded file by file, and the newest row or vote counts.
 
 A state is copied while it changes, in steps of at most a millisecond. Rows are exact as of the start
 position. Votes are copied leaf by leaf while more of them arrive, so some may be newer than the start
