@@ -110,7 +110,7 @@ class WireServer:
         self._tls = tls
         self.turns: Turns | None = None
         """Set if other processes accept from the same sockets, too."""
-        self._waiting: asyncio.TimerHandle | None = None  # leaves a connection to another process for a moment
+        self._waiting: asyncio.TimerHandle | None = None  # for another process to take a connection
         self._listening: list[socket.socket] = []
         self._accepting = False
         self._warn_at = 0.0
