@@ -69,7 +69,7 @@ crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)
 	@$(BIN)/python -m tests.system.faults.crash --rounds $(ROUNDS)
 
 soak: SECONDS := 150
-soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150, and restart its workers 20 times (6 minutes)
+soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150, and restart workers 20 times (6 minutes)
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -m long -p no:schemathesis -n 0 tests/workers
 
@@ -118,7 +118,7 @@ test-packages: build-packages ## install the programs that tests call, such as a
 	RUNLEVEL=1 apt-get install --yes --no-install-recommends chromium fonts-wqy-microhei prometheus systemd nginx-light caddy nodejs curl
 
 SCALE := 1
-bench-state: $(VENV)/dev.stamp ## measure ten million votes, or SCALE=10 as much at three sizes; tables in bench/results/
+bench-state: $(VENV)/dev.stamp ## measure ten million votes, or three sizes up to SCALE=10 times that; tables in bench/results/
 	@$(BIN)/python -m $(if $(filter 1,$(SCALE)),bench.state,bench.state_sizes --scale $(SCALE))
 
 SECONDS := 2

@@ -160,7 +160,7 @@ def _not_valid(mistakes: str) -> SystemExit:
 @cli.command("serve")
 @settings_options
 @click.option("--demo", is_flag=True, help="Create a demo listing if the data folder is empty.")
-@click.option("--workers", help="Processes that serve together, or auto for one a core (server.workers).")
+@click.option("--workers", help="Processes that serve together, or auto for one per core (server.workers).")
 def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     """Serve requests until SIGTERM or SIGINT.
 

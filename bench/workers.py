@@ -1,7 +1,8 @@
 """The processor time of a vote check with 1, 2 and 4 workers: direct, and behind nginx and Caddy.
 
-`python -m bench.workers [--rounds 5] [--seconds 2]`. Each round starts all of them afresh, and has each in
-turn. The smallest time of all rounds counts: what else the machine does makes a check dearer, never cheaper.
+`python -m bench.workers [--rounds 5] [--seconds 2]`. Each round starts all of them again, and
+measures each in turn. The smallest time of all rounds counts, because other work of the machine can only make
+a check slower.
 """
 
 import argparse

@@ -128,7 +128,7 @@ class Blobs:
         return facts
 
     def _alone(self, digest: str) -> asyncio.Lock:
-        """Return the lock of a file. Who holds it writes or removes that file, and nobody else does."""
+        """Return the lock of a file. Only its holder may write or remove that file."""
         return self._writing.setdefault(digest, asyncio.Lock())
 
     async def ref(self, digest: str) -> FileRef | None:

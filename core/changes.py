@@ -1,10 +1,10 @@
-"""The changes since the newest snapshot: the next one writes them alone.
+"""The changes since the newest snapshot. If the next one is a part, it writes only these.
 
 Invariant: a listing or a user whose row, counts or deliveries have changed is noted, and so is each vote that
-was put or removed. More than that may be noted, and nothing else is.
+was put or removed. Some that have not changed may be noted, too.
 
 Votes are noted by user, because a listing may have millions of them. Of finished deliveries only the number
-of new ones is noted, as long as none of the others has gone in another way than as the oldest one.
+of new ones is noted, as long as older ones leave in order, the oldest first.
 """
 
 from array import array
@@ -25,7 +25,7 @@ class Changes:
         self.finished: Counter[str] = Counter()
         """The number of deliveries that have finished, by listing."""
         self.rewritten: set[str] = set()
-        """The listings of which older finished deliveries have gone."""
+        """The listings whose older finished deliveries have left out of order: a part writes all of them."""
         self.is_lost = False
         """True if there were more changes than are noted."""
         self._noted = 0
@@ -45,11 +45,11 @@ class Changes:
         self.votes.pop(ref, None)
 
     def kept(self, ref: str, finished: int) -> int:
-        """Return how many of a listing's finished deliveries, the oldest ones, have not changed."""
+        """Return how many of a listing's finished deliveries have not changed. They are the oldest ones."""
         return 0 if ref in self.rewritten else max(finished - self.finished[ref], 0)
 
     def add(self, later: "Changes") -> None:
-        """Take later changes, too."""
+        """Add later changes to these."""
         self.refs |= later.refs
         for ref in later.gone:
             self.all_gone(ref)

@@ -82,8 +82,8 @@ class Digest:
                 self._of[ref] = digest
 
     def _changed_now(self) -> Iterator[str]:
-        """Yield the refs that have changed until now. Those that are still changed when the next ones are
-        taken go to the end: a list of all of a million would take 50 ms."""
+        """Yield the refs that have changed until now, some at a time: a list of a million would take 50 ms.
+        Refs that the caller does not take out go to the end."""
         rest = len(self._changed)
         while rest > 0 and (some := [*islice(self._changed, min(rest, AT_ONCE))]):
             yield from some

@@ -147,7 +147,7 @@ class FleetTable:
         )
 
     def load(self, row: FleetRow) -> None:
-        """Take a row in the place of everything that is known."""
+        """Replace everything that is known by a row."""
         self.tombstones = self._removed_votes_count = 0
         for table in (self._numbers, self._cursors, self._removed, self._erased, self._removed_votes):
             table.clear()

@@ -15,8 +15,8 @@ class Rows(NamedTuple):
     """The row of a listing with its deliveries and its votes by day and month (`core/vote_counts.py`), or the
     row of a user. The row is None for a ref that is gone.
 
-    In a copy of what has changed, the `kept` newest of the finished deliveries before come before those of
-    `deliveries`.
+    In a copy of changed rows, the `kept` newest finished deliveries of the file before stay, and `deliveries`
+    follow them.
     """
 
     ref: str
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class AllRefs:
-    """The refs that are still to be copied, of all. They are copied in their order."""
+    """The refs that are still to be copied if all rows are. They are copied in their order."""
 
     def __init__(self, refs: Sequence[Sequence[str]]) -> None:
         """`refs` has the sorted refs of each table. Those of one table come behind those of the table before.
@@ -51,7 +51,7 @@ class AllRefs:
 
 
 class SomeRefs:
-    """The refs that are still to be copied, of some."""
+    """The refs that are still to be copied if only some rows are."""
 
     def __init__(self, refs: set[str]) -> None:
         self._refs = {*refs}
@@ -83,7 +83,7 @@ class RowCopy:
         """Rows set aside, by ref."""
 
     def changing(self, ref: str) -> None:
-        """Set the rows of the ref aside. Comes before every change of one of them."""
+        """Set the rows of the ref aside. Must be called before every change of one of them."""
         if self._ahead.has(ref) and ref not in self._before:
             self._before[ref] = self._rows_of(ref)
 

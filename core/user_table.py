@@ -20,7 +20,7 @@ class UsersView(Mapping[str, UserRow]):
     def __init__(self) -> None:
         self._rows: dict[str, bytes] = {}
         self._unpacked: tuple[bytes, UserRow] | None = None
-        """The row that was looked at last: a press of a button looks at that of its user six times."""
+        """The row that was unpacked last: a press of a button looks at the row of its user six times."""
         self._refs: list[str] = []
         self._by_session: dict[str, str] = {}
         self._with_role: set[str] = set()

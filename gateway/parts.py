@@ -23,7 +23,7 @@ from watchers.failing_endpoints import FailingEndpoints
 from webhook.attempt_tally import AttemptTally, MessageTally
 
 UPLOADS_AT_ONCE = 8
-"""The largest uploads whose bodies may be in memory together, half of them for one address."""
+"""The number of largest uploads whose bodies may be in memory together; half of them from one address."""
 
 
 @dataclass(frozen=True)

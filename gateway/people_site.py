@@ -180,14 +180,14 @@ class PeopleSite:
 
 
 def _spare_collections() -> None:
-    """Keep the garbage collector from all that is here: the state is spared collections (`serve.py`), and so
-    is what was learned from it."""
+    """Exclude all present objects from garbage collections, if `serve.py` has excluded the state: the
+    catalogue and the orders are as large, and stay as long."""
     if gc.get_freeze_count():
         gc.freeze()
 
 
 async def _at_most(work: Awaitable[object]) -> None:
-    """Wait for work that may fail or take long: nothing depends on it. It goes on."""
+    """Wait for work, but not for long. It goes on afterwards, and nothing depends on it."""
     await asyncio.wait([asyncio.ensure_future(work)], timeout=AWAITED_SECONDS)
 
 

@@ -1,6 +1,6 @@
 """The process of the supervisor: sockets, memory and commands for the workers. No logic.
 
-It reads no request and keeps no state: 55 MB of memory.
+It reads no request and keeps no state, so it takes only 55 MB of memory.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ async def supervise(
         def end() -> None:
             notifications.stopping()
             for listening in (*sockets.clients, *sockets.metrics):
-                listening.close()  # the workers have their own; they take what waits, and then nobody does
+                listening.close()  # workers accept the waiting connections through their copies
             stop.set()
 
         loop.add_signal_handler(signal.SIGHUP, supervising.replace_all)
@@ -84,7 +84,7 @@ def _inherited(workers: int, memory: int, sockets: Sockets, worker: int, channel
 
 
 def _needs_first(settings: Settings, worker: int) -> bool:
-    """Return true for a worker without data: it would take itself for the first node of a new fleet."""
+    """Return true for a further worker without data: it would begin a new fleet instead of taking a copy."""
     return worker > 1 and not list_segments(settings_of(settings, worker).data_dir)
 
 

@@ -1,8 +1,8 @@
 """A gateway as one of several workers, and the settings of each. No logic.
 
 Worker 1 is the gateway that there would be without workers: it has the data folder, and the name of the
-node. Each further worker has a folder in it and a name of its own. So the number of workers can change from
-start to start, and worker 1 has the secrets that the others get copies of.
+node. Each further worker has a folder in the data folder, and a name of its own. So the number of workers can
+change from start to start, and worker 1 has the secrets that the others get copies of.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ def settings_of(settings: Settings, worker: int) -> Settings:
 def copy_secrets(settings: Settings, worker: int) -> None:
     """Put copies of the secrets of worker 1 into the folder of another one.
 
-    Keys that its files need and that worker 1 does not have stay. Raises FolderUnusable and OSError.
+    If its files need sealing keys that worker 1 lacks, it keeps its own. Raises FolderUnusable and OSError.
     """
     if worker == 1:
         return
@@ -151,7 +151,7 @@ class Worker:
         self.channel.send(f"{RESTART}=1".encode())
 
     def hear(self, stop: asyncio.Event) -> None:
-        """Read what the supervisor says. Stop when it is gone: nobody would start this worker again."""
+        """Read the messages of the supervisor. Stop when it is gone: nobody would start this worker again."""
         loop = asyncio.get_running_loop()
 
         def read() -> None:
@@ -212,7 +212,7 @@ STEP_SECONDS = 0.05
 SIGN_IN = "/signin/callback"
 """The one GET that changes something for the next request of its client."""
 VOTES = "voteFor"
-"""The beginning of the operations that are too frequent to wait for others, and that no page follows."""
+"""The prefix of operations that do not wait for other workers: they are frequent, and no page follows."""
 
 
 def read_by_all(

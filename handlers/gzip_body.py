@@ -1,4 +1,4 @@
-"""Packing with gzip: whether a client takes it, and how a body is packed."""
+"""Compression with gzip, which this program calls packing: if a client accepts it, and the packed body."""
 
 import re
 import zlib
@@ -8,9 +8,9 @@ from functools import lru_cache
 GZIP = 31
 """The `wbits` of zlib that write the header of gzip."""
 LEAST_BYTES = 1_024
-"""The size from which a body that is made for a request is packed: below it, a packet is saved by nothing."""
+"""The size from which a body that is made for a request is packed. A smaller one saves no packet."""
 _LONGEST = 200
-"""The characters of a header that is remembered."""
+"""The length of the longest header that is remembered."""
 _TAKES_GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)", re.IGNORECASE)
 
 

@@ -147,7 +147,7 @@ def usual_size(_: Mapping[str, str]) -> None:
 
 
 class AnswerVariant(NamedTuple):
-    """The choices of a request among the answers at one address: whether it takes gzip, and all others."""
+    """A request's choice among the answers at one address. `is_packed`: it accepts gzip."""
 
     is_packed: bool
     others: Hashable = None
@@ -160,7 +160,7 @@ def by_packing(headers: Mapping[str, str]) -> AnswerVariant:
 
 @dataclass(frozen=True)
 class AnswerKeeping:
-    """The declaration that answers to a GET may be kept: those that every cache may keep.
+    """The declaration that answers to a GET may be kept, if every cache may keep them.
 
     Args:
         parameters: the names that the query may have. An answer to another query is not kept.

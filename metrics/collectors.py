@@ -498,7 +498,7 @@ class Scraping:
 def _exposed(
     own: Sequence[Family], others: Mapping[int, bytes], workers: AmongWorkers | None, accept: str
 ) -> tuple[bytes, str]:
-    from metrics.exposition import exposition, process_families  # see there
+    from metrics.exposition import exposition, process_families  # it says why it is imported late
 
     families = [*own, *process_families()]
     if workers is not None:
@@ -508,7 +508,7 @@ def _exposed(
 
 
 def _encoded(own: Sequence[Family]) -> bytes:
-    from metrics.exposition import process_families  # see there
+    from metrics.exposition import process_families  # as above
 
     return encoded([*own, *process_families()])
 

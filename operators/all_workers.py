@@ -158,7 +158,7 @@ def _series(all_of: Sequence[SeriesView]) -> SeriesView:
 def _columns(
     columns: Sequence[Sequence[float | None]], together: Callable[[Iterable[float]], float]
 ) -> tuple[Any, ...]:
-    """Join columns of several workers, which end at the same time and may begin later."""
+    """Join columns of several workers. All end at the same time, and some begin later than others."""
     length = max(map(len, columns))
     joined = []
     for place in range(-length, 0):

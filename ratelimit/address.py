@@ -52,7 +52,7 @@ def address_key(address: str) -> str:
 
 
 def share_key(address: str, trusted: Sequence[Proxy]) -> str | None:
-    """Return the key that an address has a share of something under.
+    """Return the key for the share of one address in a bounded resource.
 
     It is None for an address that many clients have: a Unix socket's, and that of a trusted proxy.
     """

@@ -9,8 +9,8 @@ window is over. A key that finds no free place is counted by its worker alone.
 
 A window opens at the earliest start that any worker has noted for the key. So all workers end it at the same
 moment, and each adds the takes of the others in that window to its own. A worker notes its take first, and
-then looks at the others. So two takes at the same moment may both be refused, but never get the last token
-both.
+then looks at the others. So two takes at the same moment may both be refused, but never both get the last
+token.
 
 The entries survive their process: the next process of the worker goes on with its windows.
 """

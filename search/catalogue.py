@@ -36,7 +36,7 @@ ROWS = 512
 """The entries of one slice of rows: half a millisecond."""
 Keys = Sequence["IndexKey"]
 SLICE = 256
-"""The refs of one slice. To put so many into an order takes about 0.5 ms."""
+"""The refs of one slice. Putting them into an order takes about 0.5 ms."""
 
 
 class IndexKey(msgspec.Struct, frozen=True, gc=False):

@@ -1,7 +1,7 @@
 """The search index in a file of the data folder, so that a start need not build it.
 
 Invariant: with the changes that it names, a table that is read finds the same as one that is built from the
-state. A file of which that is not certain is not read.
+state. A file is not read unless that is certain.
 
     rows ...      the rows of the catalogue
     TablePiece ...     the rows of the tables (`search_table.py`), a few at once

@@ -12,7 +12,7 @@ from search.list_orders import FRESH_SECONDS, ListOrder, ListOrders, OrderingSna
 from search.paging import ListPage
 
 REST = 10
-"""The rest after an order is made, in times of its making. Readers who wait, and drains, wait for no rest."""
+"""The rest after making an order, as a multiple of its time. Waiting readers and drains skip it."""
 
 
 class ListKeeper:

@@ -463,7 +463,7 @@ class ListOrders:
         self._number, living.moves = self._number + 1, 0
 
     def _trim(self, now_ns: int) -> None:
-        """Forget what nobody has used for long, and what is too much."""
+        """Forget orders and snapshots that nobody has used for long, and those beyond the limits."""
         late_ns = now_ns - KEPT_SECONDS * _SECOND
         places = self.places
         while self._used:
@@ -501,7 +501,7 @@ class ListOrders:
             return 0
         del known[at]
         freed = snapshot.own
-        if at:  # what is in no newer snapshot may be in the one before
+        if at:  # chunks that no newer snapshot has may be in the one before
             before = known[at - 1]
             own = min(before.places.size, before.own + snapshot.own)
             freed += before.own - own

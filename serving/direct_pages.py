@@ -5,7 +5,7 @@ is unusual in any way is left to the slow way.
 
 There are two look-ups. Browsers repeat their requests byte by byte, so requests that were answered before are
 known as a whole. Any other is read by one expression: it takes only heads that the parser takes, too
-(`wire/parser.py`), and much fewer. Neither remembers a request with a session: its answer is not kept.
+(`wire/parser.py`), and far fewer. Neither remembers a request with a session: its answer is not kept.
 
 The known requests take at most `KNOWN` x `LONGEST` bytes. The oldest is forgotten first, and is read again:
 strangers with heads of their own make nobody wait for more than that.

@@ -1,7 +1,7 @@
 """Answers that are kept in memory, and the reader of the log that drops them.
 
-An answer is kept under its address and its variant. It is the work of the slow way, which alone makes
-answers: `keeping` wraps the endpoints whose routes declare that they may be kept. Of these, an answer is kept
+An answer is kept under its address and its variant. Only the slow way, through Tornado, makes answers:
+`keeping` wraps the endpoints whose routes declare that their answers may be kept. Of these, an answer is kept
 if every cache may keep it, so its `Cache-Control` and its `Vary` decide here, too.
 
     made --> fresh, 2 s --> old: the next request makes it again, the others get it, up to an age of 10 s

@@ -68,7 +68,7 @@ class LoopShare:
             _wake(woken)
 
     def _turn(self, request: object) -> Generator[Any, None, None]:
-        """Return in a later turn that has time."""
+        """Return in a later turn of the loop that has time for the request."""
         self._queue[request] = asyncio.get_running_loop().create_future()
         self._ask_for_next()
         try:

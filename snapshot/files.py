@@ -15,7 +15,7 @@ counts the rows, so a file that is cut, damaged or put together from two is refu
 
 A chain is a whole snapshot and the parts behind it. Each part names the salt of the file before it, so that
 nobody puts together parts of two chains. It has the rows of each listing and user that have changed, as they
-are, and each vote that has changed. So a chain is loaded file by file, and the last word counts.
+are, and each vote that has changed. So a chain is loaded file by file, and the newest row or vote counts.
 
 A state is copied while it changes, in steps of at most a millisecond. Rows are exact as of the start
 position. Votes are copied leaf by leaf while more of them arrive, so some may be newer than the start
@@ -142,7 +142,7 @@ class BaseChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="ba
 
 class ChangedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="changed"):
     """(ref, kept): listings and users whose rows a part replaces, in the chunks that follow. Those without a
-    row there are gone. So many of the finished deliveries before are kept, the newest ones."""
+    row there are gone. `kept` is the number of newest finished deliveries of the file before that stay."""
 
     rows: list[tuple[str, int]]
 

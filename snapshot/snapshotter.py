@@ -250,7 +250,7 @@ class Snapshotter:
 
 
 def _unknown_changes() -> Changes:
-    """Return the changes before anything was noted."""
+    """Return the changes of a time when nothing was noted: a part is not enough for them."""
     changes = Changes()
     changes.is_lost = True
     return changes

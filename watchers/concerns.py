@@ -85,7 +85,7 @@ def _of_workers(sources: ConcernSources) -> Iterator[Concern]:
         yield Concern(
             topic="workers",
             text=f"{reason[:1].upper()}{reason[1:]}. The other workers answer all requests.",
-            action="The supervisor starts it again. If that lasts, the log of the worker says why it ends.",
+            action="The supervisor restarts a worker that ends. If this lasts, see its lines in the log.",
         )
 
 

@@ -98,7 +98,7 @@ class PageRow(NamedTuple):
         takes_files: true for a form that may have files.
         kind: the kind of listing that it is for; None for all of them.
         of: the part that the kind must have, if it takes one.
-        kept: the names that the query of an answer may have that is kept for strangers; None if none is kept.
+        kept: the names that the query may have if the answer is kept for strangers; None if it is never kept.
     """
 
     method: str

@@ -66,7 +66,7 @@ class Turns(Protocol):
         """True if another process accepts connections."""
 
     def is_our_turn(self, connections: int, /) -> bool:
-        """Return true if this process is to take the next connection. It has so many."""
+        """Return true if this process, with so many connections, is to take the next one."""
 
     def has(self, connections: int, /) -> None:
         """Note how many connections this process has."""
@@ -109,7 +109,7 @@ class WireServer:
         self._refusal = refusal
         self._tls = tls
         self.turns: Turns | None = None
-        """Set where other processes accept from the same sockets, too."""
+        """Set if other processes accept from the same sockets, too."""
         self._waiting: asyncio.TimerHandle | None = None  # for another process to take a connection
         self._listening: list[socket.socket] = []
         self._accepting = False

@@ -1,4 +1,4 @@
-"""The share of a worker in the connections of all.
+"""A worker's share of the connections to all workers.
 
 All workers accept from one socket, and the kernel wakes all of them for each new connection. A worker that
 has more connections than another one leaves it to that one for a moment, and then takes it all the same: the

@@ -7,10 +7,9 @@ The words are 8 bytes each, aligned, and in the byte order of the machine:
 
     heads of worker 1, 2, ... | counts of worker 1, 2, ... | notes of worker 1, 2, ...
 
-A head has `HEAD_WORDS` words: whether the worker accepts connections, how many it has, and the position up to
-which it has read each other worker. Its counts are those of `ratelimit/common_counts.py`, and its
-notes those of `session_board.py`. The kernel gives
-pages of the memory only when they are written.
+A head has `HEAD_WORDS` words: if the worker accepts connections, how many it has, and the position up to
+which it has read each other worker. `ratelimit/common_counts.py` describes the counts, and `session_board.py`
+the notes. The kernel allocates pages of the memory only when they are written.
 """
 
 import mmap

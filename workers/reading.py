@@ -2,7 +2,7 @@
 
 A client does not know which worker answers it: its next request may come over another connection. So the
 answer to a change waits until all workers that accept connections have read it, up to `LONGEST_SECONDS`.
-While Redis is away they never do: then only the first answer waits, until they have caught up.
+While Redis is away, they cannot read: then only the first answer waits, until they have caught up.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""The sessions of the operator, as the workers tell each other of them in common memory.
+"""The sessions of the operator, which the workers share in common memory.
 
 Invariant: each worker writes its own notes. A session that one worker has ended is ended for all of them.
 
 A worker has `NOTES` notes, and writes over its oldest one. A note has `NOTE_WORDS` words: its kind, the
-digest of the session, the digest of the token that opened it, and the time of that. The notes survive a
-restart of their worker, and end with the supervisor.
+digest of the session, the digest of the token that opened it, and the time at which it was opened. The
+notes survive a restart of their worker, and end with the supervisor.
 """
 
 from workers.common_memory import CommonMemory

@@ -3,8 +3,8 @@
 Invariant: a worker that does not answer holds nobody up for longer than `ANSWER_SECONDS`.
 
 A question is a word, and its answer is bytes. One connection has one question. The folder and the socket are
-for one user only. The path of a folder may be longer than the address of a Unix socket has room for, so the
-address goes through a descriptor of the folder.
+for one user only. The path of a folder may be longer than the address of a Unix socket can be, so the address
+goes through a descriptor of the folder.
 """
 
 import asyncio

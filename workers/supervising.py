@@ -1,4 +1,4 @@
-"""The supervisor: it starts the workers, starts one again that has ended, and replaces them one by one.
+"""The supervisor: it starts the workers, restarts one that has ended, and replaces them one by one.
 
 Invariants. There is at most one process of a worker at a time, because the next one needs its folder. A
 worker that has ended is started again, sooner or later, as long as the supervisor runs. At most one worker is
@@ -6,8 +6,8 @@ being replaced, and the next one only when it is ready: the others take all new 
 
 A worker goes through these states (`supervisor_channel.State`):
 
-    starting -> ready <-> not ready         it tells the supervisor
-    ready -> stopping -> starting           it is being replaced
+    starting -> ready <-> not ready         the worker says so
+    ready -> stopping -> starting           the supervisor replaces it
     any -> waiting -> starting              its process has ended, though nobody stopped it
 
 The command of a worker is looked up at each start. So a new program at its path is the program of the next
@@ -58,7 +58,7 @@ class Plan:
         needs_first: returns true for a worker that starts only when worker 1 is ready: it needs its files.
         prepare: is called before each start of a worker with its number. It may raise OSError.
         gone: is called after the end of each process with the number of the worker.
-        is_valid: returns true if a worker could start with the settings of now; else it logs why not.
+        is_valid: returns true if a worker could start with the present settings; else it logs why not.
         stop_seconds: how long a worker may take to stop. Then it is killed.
         silent_seconds: how long a worker may say nothing before it is killed; None for any time.
     """
@@ -240,7 +240,7 @@ class Supervising:
             pass
 
     def _fail_start(self, status: int | None) -> None:
-        """Stop: worker 1 has said why it cannot serve, and would say it again."""
+        """Stop, because worker 1 cannot serve, and would not with another start. Its log says why."""
         self.status = NOT_VALID if status == NOT_VALID else 1
         log.critical("worker %d did not start, and so nothing is served", 1)
         self._stop.set()
@@ -294,7 +294,7 @@ class Supervising:
         self._tell_all()
 
     def _tell_all(self) -> None:
-        """Tell each worker how all of them are. A worker that reads nothing is told later, or never."""
+        """Tell each worker the states of all. A worker that reads nothing is told later, or never."""
         message = msgspec.json.encode(self.report)
         for worker in self._workers:
             if worker.channel is not None:

@@ -1,4 +1,4 @@
-"""Parts of small snapshots: a gateway writes them of large ones alone."""
+"""Parts of small snapshots, which a gateway writes only of large ones."""
 
 import pytest
 

@@ -96,8 +96,7 @@ class Load:
     """Clients that keep their connections, clients with a new one for each request, and voters.
 
     None sends a request a second time, so each lost one is counted; a client that `goes_on` then takes a new
-    connection. A client that keeps its connection looks
-    whether it was closed before it sends.
+    connection. A client that keeps its connection checks before it sends that it is still open.
     """
 
     def __init__(self, url: str, key: str, *, kept: int = 8, new: int = 4, goes_on: bool = False) -> None:
