@@ -39,9 +39,9 @@ RefusalCode = (
         "quarantined_without_end",
     ]
     | Literal["moderator_by_settings", "too_many_reminders", "delivery_pending", "too_many_pending"]
-    | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
+    | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed", "no_workers"]
     | Literal["method_not_allowed", "place_lost", "unavailable", "file_not_read"]
-    | Literal["search_unavailable", "not_ready", "cut_off", "no_workers"]
+    | Literal["search_unavailable", "not_ready", "cut_off"]
     | Literal["bug"]
 )
 REFUSAL_TEXTS: Mapping[RefusalCode, Said] = {
@@ -299,6 +299,12 @@ REFUSAL_TEXTS: Mapping[RefusalCode, Said] = {
         summary="The URL is a chat platform's",
     ),
     # The service itself
+    "no_workers": Said(
+        409,
+        "This gateway is one process. Only several workers can be replaced while they serve "
+        "(server.workers).",
+        summary="The gateway has no workers",
+    ),
     "method_not_allowed": Said(405, Text("Method not allowed. Use {methods}."), {"methods": "GET"}),
     "place_lost": Said(
         410,
@@ -325,12 +331,6 @@ REFUSAL_TEXTS: Mapping[RefusalCode, Said] = {
         Text("Not ready: {reason}."),
         {"reason": "the journal does not take writes: no space left on the disk"},
         summary="The process is stopping, or its journal takes no writes",
-    ),
-    "no_workers": Said(
-        409,
-        "This gateway is one process. Only several workers can be replaced while they serve "
-        "(server.workers).",
-        summary="The gateway has no workers",
     ),
     "cut_off": Said(503, "This node is cut off from its fleet; another one can answer."),
     "bug": Said(

@@ -55,7 +55,8 @@ def test_a_stop_does_not_wait_for_the_next_round() -> None:
 
 def tools(ledger: Ledger, clock: FakeClock, sessions: Sessions) -> Tools:
     given = {"ledger": ledger, "clock": clock, "sessions": sessions, "in_slices": in_slices}
-    return cast(Tools, SimpleNamespace(**given, keeps_email=False))
+    owned = SimpleNamespace(is_complete=False)  # so that no account is forgotten
+    return cast(Tools, SimpleNamespace(**given, ownership=owned, keeps_email=False))
 
 
 def test_every_session_that_is_over_goes_and_no_other(ledger: Ledger, state: State) -> None:

@@ -1,8 +1,10 @@
 """Files of listings for tests, and a store of them on a journal in memory."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from blobs.blob_names import BlobNames
 from blobs.blob_store import BlobBounds, Blobs
@@ -31,10 +33,8 @@ def picture(content: bytes = PNG) -> FileRef:
 
 
 def with_file(file: FileRef | None) -> BotProfile:
-    """Return a profile that names a file in some field: the store does not mind in which."""
-    profile: Callable[..., BotProfile] = BotProfile
-    name, *others = (getattr(BOT_PROFILE, each) for each in BOT_PROFILE.__struct_fields__[:4])
-    return profile(name, *others, file)
+    """Return a profile that names a file."""
+    return replace(BOT_PROFILE, banner=file)
 
 
 def saved(file: FileRef | None, ref: str = BOT_REF) -> list[Event]:
