@@ -80,30 +80,24 @@ def _is_there(pid: int) -> bool:
     return True
 
 
+async def replaced_once(supervising: Supervising) -> None:
+    """Replace the only worker, and expect that its second process serves."""
+    supervising.replace_all()
+    await until(lambda: not supervising.report.is_rolling)
+    (worker,) = supervising.report.workers
+    assert (worker.state, worker.starts, worker.failures) == ("ready", 2, 0)
+
+
 def test_a_new_worker_may_be_ready_long_after_the_time_in_which_the_old_one_had_to_stop(
     tmp_path: Path,
 ) -> None:
     slow = "time.sleep(0 if is_first else 4 * 0.5); say('STATUS=ready'); time.sleep(3_600)"
-
-    async def replaced(supervising: Supervising) -> None:
-        supervising.replace_all()
-        await until(lambda: not supervising.report.is_rolling)
-        (worker,) = supervising.report.workers
-        assert (worker.state, worker.starts, worker.failures) == ("ready", 2, 0)
-
-    supervised(tmp_path, slow, replaced)
+    supervised(tmp_path, slow, replaced_once)
 
 
 def test_a_worker_that_does_not_stop_in_time_is_killed_and_replaced(tmp_path: Path) -> None:
     deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN); say('STATUS=ready'); time.sleep(3_600)"
-
-    async def replaced(supervising: Supervising) -> None:
-        supervising.replace_all()
-        await until(lambda: not supervising.report.is_rolling)
-        (worker,) = supervising.report.workers
-        assert (worker.state, worker.starts, worker.failures) == ("ready", 2, 0)
-
-    supervised(tmp_path, deaf, replaced)
+    supervised(tmp_path, deaf, replaced_once)
 
 
 def test_the_workers_that_serve_are_replaced_last(tmp_path: Path) -> None:
