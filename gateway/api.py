@@ -21,7 +21,7 @@ from handlers.public import PublicApi, PublicBounds, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
-from handlers.routes import DOCUMENTS, GUIDE
+from handlers.routes import DOCUMENTS, DocumentPage
 from handlers.slices import in_slices
 from handlers.visitor_limit import VisitorLimit
 from handlers.vote_feed import TAGS as VOTE_TAGS
@@ -209,7 +209,7 @@ def all_endpoints(
     managed = api.managed
     return Endpoints(
         Late(partial(_description, settings)),
-        {each.path: Late(partial(_document, settings, brand, each.path)) for each in DOCUMENTS},
+        {each.path: Late(partial(_document, settings, brand, each)) for each in DOCUMENTS},
         api.readiness,
         api.public,
         api.callers.operator,
@@ -226,20 +226,20 @@ def _description(settings: Settings) -> Reply:
     return openapi_reply(deployment(settings))
 
 
-def _document(settings: Settings, brand: "Brand | None", path: str) -> Reply:
+def _document(settings: Settings, brand: "Brand | None", row: DocumentPage) -> Reply:
     """Return the answer with a page of the documentation."""
-    from openapi.page import PAGES, guide_page, page_reply
+    from openapi.page import PAGES, page_reply, text_page
 
     frame = _frame(settings, brand)
-    if path == GUIDE:
+    if row.text:
         from openapi.guide import guide_of
         from web.markdown import html_of
 
-        text = (ROOT / "docs" / "bots.md").read_text("utf-8")
-        return page_reply(frame, guide_page(guide_of(html_of(text), frame.name), frame))
+        html = html_of((ROOT / "docs" / row.text).read_text("utf-8"))
+        return page_reply(frame, text_page(row.path, guide_of(html, frame.name), frame))
     from openapi.document import openapi_document
 
-    return page_reply(frame, PAGES[path](openapi_document(deployment(settings)), frame))
+    return page_reply(frame, PAGES[row.path](openapi_document(deployment(settings)), frame))
 
 
 def _frame(settings: Settings, brand: "Brand | None") -> "PageFrame":

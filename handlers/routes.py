@@ -105,13 +105,19 @@ def _is_ready(to: Endpoints) -> Endpoint:
 
 
 class DocumentPage(NamedTuple):
-    """A page for developers, which is in English."""
+    """A page for developers, which is in English.
+
+    Args:
+        name: the id of its operation.
+        text: the file in `docs/` that it shows; empty for a page of the OpenAPI document.
+    """
 
     path: str
     title: str
     name: str
     summary: str
     description: str
+    text: str = ""
 
 
 GUIDE, REFERENCE, MANAGEMENT = "/docs/bots", "/docs", "/docs/management"
@@ -122,6 +128,15 @@ DOCUMENTS = (
         "readGuide",
         "Read the guide for bot developers",
         "The page leads from a key to the first reward, with code for Python and Node.",
+        text="bots.md",
+    ),
+    DocumentPage(
+        "/docs/coming-from",
+        "From other lists",
+        "readChanges",
+        "Read what to change when a bot comes from another list",
+        "The page says for each client of other lists what to change.",
+        text="coming-from.md",
     ),
     DocumentPage(
         REFERENCE,

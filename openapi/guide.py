@@ -9,6 +9,7 @@ import re
 from html import escape, unescape
 from typing import NamedTuple
 
+from handlers.routes import DOCUMENTS, REFERENCE
 from openapi.elements import Html, el
 
 _TITLE = re.compile(r"<h1>(.*?)</h1>\n?")
@@ -17,9 +18,20 @@ _CODE = re.compile(r'<pre><code(?: class="language-([\w-]+)")?>(.*?)</code></pre
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>')
 _TAG = re.compile(r"<[^>]+>")
 _PLATFORM = re.compile(r"\bVotegate\b(?!/)")
-_NAMES = {"python": "Python", "js": "JavaScript", "ts": "TypeScript", "json": "JSON", "http": "HTTP"}
-PAGES = {"api.md": "/docs", "webhooks.md": "/docs#webhook"}
-"""The pages that say the same as other texts of `docs/`."""
+_NAMES = {
+    "sh": "Shell",
+    "python": "Python",
+    "js": "JavaScript",
+    "ts": "TypeScript",
+    "json": "JSON",
+    "http": "HTTP",
+}
+PAGES = {
+    "api.md": REFERENCE,
+    "webhooks.md": f"{REFERENCE}#webhook",
+    **{each.text: each.path for each in DOCUMENTS if each.text},
+}
+"""The pages that show a text of `docs/`, or say the same as one."""
 
 
 class Guide(NamedTuple):

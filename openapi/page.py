@@ -169,10 +169,10 @@ def _rules(document: Node, reference: Reference) -> Iterable[Html]:
     yield reference.schemas()
 
 
-def guide_page(guide: Guide, frame: PageFrame) -> str:
-    """Return the page of the guide."""
+def text_page(path: str, guide: Guide, frame: PageFrame) -> str:
+    """Return the page of a text."""
     content = (el("h1", guide.title), guide.content)
-    return _page(frame, GUIDE, [("On this page", guide.headings)], [el("div", *content, class_="prose")])
+    return _page(frame, path, [("On this page", guide.headings)], [el("div", *content, class_="prose")])
 
 
 def _title(title: str, document: Node) -> Html:

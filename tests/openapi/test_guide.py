@@ -8,7 +8,7 @@ from web.markdown import html_of
 TEXT = """# A bot that *rewards*
 
 Read [the API](api.md#errors), [webhooks](webhooks.md), [the site](https://a.example), [below](#the-key) and
-[the code](../examples/client.py).
+[the code](../examples/client.py), [other lists](coming-from.md#x).
 
 ## The key
 
@@ -40,9 +40,9 @@ def test_each_heading_has_the_address_that_github_gives_it() -> None:
 
 
 def test_links_lead_to_pages_and_never_to_files_of_the_source(content: str) -> None:
-    for link in ("/docs", "/docs#webhook", "https://a.example", "#the-key"):
+    for link in ("/docs", "/docs/coming-from", "/docs#webhook", "https://a.example", "#the-key"):
         assert f'<a href="{link}">' in content
-    assert "and\nthe code." in content
+    assert "and\nthe code, " in content
 
 
 def test_code_is_a_block_with_its_language_and_raw_html_is_left_out(content: str) -> None:
