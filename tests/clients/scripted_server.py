@@ -2,15 +2,15 @@
 
 `python -m tests.clients.scripted_server` speaks lines of JSON, so that runners in any language can use it:
 
-    the runner writes           the server writes
-    {"begin": STORY}            {"ready": {"address": "http://127.0.0.1:...", "key": ..., "bot_id": ...}}
-                                {"request": {"number": 0, "method": ..., "path": ..., "headers": [[...]], "body": ...}}
-    {"go": true}                (it answers the request)
-    {"end": true}               {"ended": {"left": exchanges that did not happen}}
+    the runner writes    the server writes
+    {"begin": STORY}     {"ready": {"address": "http://127.0.0.1:...", "key": ..., "bot_id": ...}}
+                         {"request": {"number": 0, "method": ..., "path": ..., "headers": [], "body": ...}}
+    {"go": true}         (it answers the request)
+    {"end": true}        {"ended": {"left": exchanges that did not happen}}
 
-Each request waits for its "go". Meanwhile the client waits too, so its clock stands still, and the runner can read it.
-{"connects": {"number": 0}} takes the place of a request that the server breaks off before it has read anything.
-The server writes names of headers in lower case. A request that the story does not know has the number `null`.
+Each request waits for its "go". Meanwhile the client waits too, so its clock stands still, and the runner can
+read it. {"connects": {"number": 0}} takes the place of a request if the server breaks off before it has read
+anything. Names of headers are in lower case. A request that the story does not know has the number `null`.
 """
 
 import contextlib
