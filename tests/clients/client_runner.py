@@ -125,6 +125,8 @@ async def _act(
     for call, result in zip(calls, results, strict=True):
         _check_seconds(clock.elapsed - before, call.get("after", AT_ONCE), "end of the call")
         check_result(call, result, client)
+        if isinstance(result, Exception):
+            check_silent(client_options(story)["key"], result)
 
 
 async def _result(client: Any, call: dict[str, Any]) -> Any:

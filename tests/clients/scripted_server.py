@@ -82,18 +82,20 @@ class ScriptedServer:
                     return
             while (request := _read_request(connection)) is not None:
                 with self._turn:
-                    keeps = self._exchange(connection, request)
-                if not keeps:
+                    answer = self._exchange(connection, request)
+                if answer.get("fault") in {"silent", "slow body"}:
+                    self._over.wait()
+                if not answer.get("keeps"):
                     return
 
     def _next_request(self) -> object:
         left = self._exchanges[self._happened :]
         return left[0]["request"] if left else None
 
-    def _exchange(self, connection: socket.socket, request: dict[str, Any]) -> bool:
-        """Report a request and answer it. Return true if the connection stays open."""
+    def _exchange(self, connection: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+        """Report a request, answer it, and return the answer."""
         is_known = self._happened < len(self._exchanges)
-        answer = self._exchanges[self._happened]["answer"] if is_known else NOT_IN_THE_STORY
+        answer: dict[str, Any] = self._exchanges[self._happened]["answer"] if is_known else NOT_IN_THE_STORY
         self._report("request", {"number": self._happened if is_known else None, **request})
         self._happened += is_known
         fault = answer.get("fault")
@@ -101,11 +103,9 @@ class ScriptedServer:
             _reset(connection)
         elif fault == "no HTTP":
             connection.sendall(b"SSH-2.0-OpenSSH_9.2p1\r\n")
-        elif fault == "silent":
-            self._over.wait()
-        elif fault != "closed after the request":
+        elif fault not in {"closed after the request", "silent"}:
             self._send(connection, answer)
-        return bool(answer.get("keeps"))
+        return answer
 
     def _send(self, connection: socket.socket, answer: dict[str, Any]) -> None:
         """Send an answer, or the half of it that its fault lets through."""
@@ -125,8 +125,6 @@ class ScriptedServer:
         ]
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         connection.sendall(body[: len(body) // 2] if fault in {"cut body", "slow body"} else body)
-        if fault == "slow body":
-            self._over.wait()
 
 
 def _body(answer: dict[str, Any]) -> bytes:
