@@ -1,8 +1,10 @@
 """Runs stories of the side `receiver` with the Python receiver."""
 
+import hmac
 import logging
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from tests.clients.client_runner import KeyFinder
 from tests.clients.stories import NOW, Story, body_bytes, header_lines
@@ -30,8 +32,11 @@ async def run(story: Story, package: ModuleType) -> None:
         logging.getLogger().addHandler(each)
     try:
         for delivery in story["deliveries"]:
-            answer = await receiver.receive(header_lines(delivery["headers"]), body_bytes(delivery["body"]))
+            lines, body = header_lines(delivery["headers"]), body_bytes(delivery["body"])
+            with patch("hmac.compare_digest", wraps=hmac.compare_digest) as compared:
+                answer = await receiver.receive(lines, body)
             await receiver.finish()
+            assert compared.called or answer.status != 204, "not compared in constant time"
             assert answer.status == delivery["answer"], answer
             check_called(delivery["handler"], called)
             called.clear()
