@@ -3,6 +3,7 @@
 Start with `Client`. `AutoPoster` pushes the counts of a bot of discord.py and its forks.
 """
 
+from votegate_client.autopost import AutoPoster
 from votegate_client.client import Client, VoteStatus
 from votegate_client.clock import Clock
 from votegate_client.errors import (
@@ -17,6 +18,7 @@ from votegate_client.errors import (
 )
 
 __all__ = [
+    "AutoPoster",
     "BotNotFound",
     "Client",
     "Clock",
