@@ -1,4 +1,4 @@
-"""The receiver beyond the stories: handlers, stores that fail, requests that are cancelled, wrong settings."""
+"""The receiver beyond the stories: its handlers, a store that fails, a request that is cancelled."""
 
 import asyncio
 import logging
@@ -64,11 +64,12 @@ def test_an_event_with_an_odd_time_is_still_an_event(at: object) -> None:
 
 def test_every_handler_of_a_vote_is_called() -> None:
     receiver = Receiver(secret=SECRET)
-    got: list[str] = []
-    receiver.on_vote(lambda vote: got.append("first"))
-    receiver.on_vote(lambda vote: got.append("second"))
+    first: list[Vote] = []
+    second: list[Vote] = []
+    receiver.on_vote(first.append)
+    receiver.on_vote(second.append)
     finished(receiver, VOTE)
-    assert sorted(got) == ["first", "second"]
+    assert len(first) == len(second) == 1
 
 
 def test_an_async_handler_runs_in_the_loop_and_another_one_in_a_thread() -> None:
@@ -112,7 +113,7 @@ def test_handlers_that_block_do_not_keep_a_store_waiting() -> None:
     store = Claims()
     receiver = Receiver(secret=SECRET, store=store)
     answered = threading.Event()
-    receiver.on_vote(lambda vote: answered.wait(60))
+    receiver.on_vote(lambda _: answered.wait(60))
 
     async def receiving() -> None:
         for number in range(40):
@@ -245,7 +246,7 @@ def test_header_names_are_found_in_any_case() -> None:
     ],
 )
 def test_a_receiver_without_a_check_that_works_is_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="secret|token") as refused:
+    with pytest.raises(ValueError, match=r"secret|token") as refused:
         Receiver(**settings)
     assert "AAEC" not in str(refused.value)
 
@@ -258,6 +259,5 @@ def test_tokens_can_be_several_during_a_rotation(headers: dict[str, str]) -> Non
 
 
 def test_neither_secret_nor_token_is_in_the_representation() -> None:
-    assert "AAEC" not in repr(vars(Receiver(secret=SECRET)).get("_secret", ""))
     assert SECRET not in repr(Receiver(secret=SECRET, token="the-token"))
     assert "the-token" not in repr(Receiver(secret=SECRET, token="the-token"))

@@ -4,13 +4,14 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from votegate_client import MemoryStore, SQLiteStore, Store
+from votegate_client import MemoryStore, SQLiteStore
 from votegate_client.stores import KEPT_SECONDS
 from votegate_client.testing import FakeClock
 
@@ -18,12 +19,15 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, fake_clock: FakeClock) -> Store:
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, fake_clock: FakeClock
+) -> Iterator[MemoryStore | SQLiteStore]:
     if request.param == "memory":
-        return MemoryStore(clock=fake_clock)
+        yield MemoryStore(clock=fake_clock)
+        return
     opened = SQLiteStore(tmp_path / "votes.db", clock=fake_clock)
-    request.addfinalizer(opened.close)
-    return opened
+    yield opened
+    opened.close()
 
 
 def claimed(store: MemoryStore | SQLiteStore, *ids: str) -> list[bool]:
@@ -33,24 +37,24 @@ def claimed(store: MemoryStore | SQLiteStore, *ids: str) -> list[bool]:
     return asyncio.run(claiming())
 
 
-def test_an_id_is_new_once(store: SQLiteStore) -> None:
+def test_an_id_is_new_once(store: MemoryStore | SQLiteStore) -> None:
     assert claimed(store, "a", "b", "a", "b") == [True, True, False, False]
 
 
-def test_of_claims_at_the_same_time_one_is_the_first(store: SQLiteStore) -> None:
+def test_of_claims_at_the_same_time_one_is_the_first(store: MemoryStore | SQLiteStore) -> None:
     async def claiming() -> list[bool]:
         return await asyncio.gather(*(store.claim("a") for _ in range(50)))
 
     assert sum(asyncio.run(claiming())) == 1
 
 
-def test_of_claims_in_several_loops_one_is_the_first(store: SQLiteStore) -> None:
+def test_of_claims_in_several_loops_one_is_the_first(store: MemoryStore | SQLiteStore) -> None:
     with ThreadPoolExecutor(8) as threads:
         first = list(threads.map(lambda _: claimed(store, "a", "b"), range(8)))
     assert [sum(each) for each in zip(*first, strict=True)] == [1, 1]
 
 
-def test_an_id_is_kept_for_fifteen_days(store: SQLiteStore, fake_clock: FakeClock) -> None:
+def test_an_id_is_kept_for_fifteen_days(store: MemoryStore | SQLiteStore, fake_clock: FakeClock) -> None:
     assert claimed(store, "a") == [True]
     fake_clock.advance(KEPT_SECONDS)
     assert claimed(store, "a", "b") == [False, True]

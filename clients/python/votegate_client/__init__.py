@@ -4,6 +4,8 @@ Start with `Client`. `AutoPoster` pushes the counts of a bot of discord.py and i
 `Receiver` receives votes; `adapters` has it for web frameworks. `testing` has parts for tests.
 """
 
+from votegate_client.autopost import AutoPoster
+from votegate_client.client import Client, VoteStatus
 from votegate_client.clock import Clock
 from votegate_client.errors import (
     BotNotFound,
@@ -21,7 +23,9 @@ from votegate_client.stores import MemoryStore, SQLiteStore, Store
 
 __all__ = [
     "Answer",
+    "AutoPoster",
     "BotNotFound",
+    "Client",
     "Clock",
     "CountUnknown",
     "Event",
@@ -36,5 +40,6 @@ __all__ = [
     "TooFarOff",
     "Unavailable",
     "Vote",
+    "VoteStatus",
     "VotegateError",
 ]

@@ -55,10 +55,12 @@ class TooFarOff(InvalidRequest):
 class RateLimited(VotegateError):
     """429, or not sent because the limit is used up."""
 
-    def __init__(self, text: str, *, wait: float, status: int = 0, request_id: str | None = None) -> None:
+    def __init__(
+        self, text: str, *, wait: float | None, status: int = 0, request_id: str | None = None
+    ) -> None:
         super().__init__(text, status=status, request_id=request_id)
         self.wait = wait
-        """Seconds until the next request is allowed."""
+        """Seconds until the next request is allowed; None if the gateway does not say so."""
 
 
 class Unavailable(VotegateError):
@@ -69,7 +71,7 @@ class Unavailable(VotegateError):
     ) -> None:
         super().__init__(text, status=status, request_id=request_id)
         self.wait = wait
-        """Seconds to wait before the next try, as the gateway says; None if it does not say."""
+        """Seconds to wait before the next try, as the gateway asks; None if it asks for none."""
 
 
 class CountUnknown(Unavailable):
