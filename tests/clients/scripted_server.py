@@ -130,8 +130,8 @@ class ScriptedServer:
 def _body(answer: dict[str, Any]) -> bytes:
     if "text" in answer:
         return str(answer["text"]).encode()
-    body = json.dumps(answer["json"], separators=(",", ":")).encode()
-    return body[:-1] + b" " * (answer.get("filler", 0) - len(body)) + body[-1:]
+    body = json.dumps(answer["json"], separators=(",", ":"))
+    return f"{body[:-1]}{' ' * (answer.get('filler', 0) - len(body))}{body[-1]}".encode()
 
 
 def _read_request(connection: socket.socket) -> dict[str, Any] | None:
