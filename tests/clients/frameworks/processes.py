@@ -38,7 +38,7 @@ class Receiving:
     def start(self) -> "Receiving":
         with socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
             self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/votes"
-            arguments = [self.framework, str(listening.fileno()), self._database, self._rewards]
+            arguments = [self.framework, str(listening.fileno()), str(self._database), str(self._rewards)]
             self._process = subprocess.Popen(
                 [PYTHON, SERVER, *arguments],
                 pass_fds=[listening.fileno()],
