@@ -1,0 +1,2 @@
+export type { Clock } from "./clock";
+export * from "./errors";
