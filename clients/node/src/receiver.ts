@@ -11,9 +11,9 @@ const MOST_BYTES = 64 * 1024;
 
 export interface ReceiverOptions {
   /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
-  readonly secret?: string | readonly string[];
+  readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, if it has one. Beside a secret both are checked. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Remembers which webhooks have come. Use one in your database: the default forgets when the program ends. */
   readonly store?: Store;
   /** A user has voted: hand out the reward here. */
@@ -53,6 +53,7 @@ export class BodyAlreadyRead extends Error {
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #keys: readonly Buffer[];
+  readonly #token: string | undefined;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #underWay = new Set<Promise<void>>();
@@ -60,7 +61,8 @@ export class Receiver {
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#keys = [options.secret ?? []].flat().map(keyOf);
-    if (this.#keys.length === 0 && !options.token) {
+    this.#token = options.token || undefined;
+    if (this.#keys.length === 0 && this.#token === undefined) {
       throw new TypeError("Give the receiver the signing secret of the webhook, or its token: without one, anybody could send votes.");
     }
     this.#clock = options.clock ?? systemClock;
@@ -71,7 +73,7 @@ export class Receiver {
   async receive(headers: Headers | IncomingHttpHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
     const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
-    const why = doubt(header, body, this.#keys, this.#options.token, this.#clock.now());
+    const why = doubt(header, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const delivery = read(header("webhook-id"), body);
     if (delivery === null) return { status: 400, text: "The body is not the JSON of a webhook." };
