@@ -1,2 +1,6 @@
+export { autoPost } from "./auto-post";
+export type { AutoPoster, AutoPostOptions, Bot, DiscordClient, DiscordShardingManager, ErisClient } from "./auto-post";
+export { Client } from "./client";
+export type { ClientOptions, Counts, VoteStatus } from "./client";
 export type { Clock } from "./clock";
-export * from "./errors";
+export { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
