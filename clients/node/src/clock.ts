@@ -8,21 +8,28 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The clock of the computer. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (milliseconds, signal) =>
+const LONGEST_TIMER = 2 ** 31 - 1; // setTimeout fires at once for a longer one
+
+function sleeping(keepsAlive: boolean): Clock["sleep"] {
+  return (milliseconds, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      const abort = () => {
+      const abort = (): void => {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const end = (): void => {
         signal?.removeEventListener("abort", abort);
         resolve();
-      }, milliseconds);
+      };
+      const timer = setTimeout(end, Math.min(milliseconds, LONGEST_TIMER));
+      if (!keepsAlive) timer.unref();
       signal?.addEventListener("abort", abort, { once: true });
-    }),
-};
+    });
+}
+
+/** The clock of the computer. */
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), sleep: sleeping(true) };
+
+/** The same; but a program may end while one waits. */
+export const backgroundClock: Clock = { ...systemClock, sleep: sleeping(false) };

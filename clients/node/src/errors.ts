@@ -16,16 +16,16 @@ export class VotegateError extends Error implements Failure {
   readonly text: string;
   readonly requestId: string | null;
 
-  constructor(failure: Failure) {
-    super(failure.status ? `${failure.status} ${failure.text}` : failure.text, "cause" in failure ? { cause: failure.cause } : {});
+  constructor({ status, text, requestId, cause }: Failure) {
+    super(status ? `${status} ${text}` : text, cause === undefined ? {} : { cause });
     this.name = new.target.name;
-    this.status = failure.status;
-    this.text = failure.text;
-    this.requestId = failure.requestId;
+    this.status = status;
+    this.text = text;
+    this.requestId = requestId;
   }
 }
 
-/** 400: the request is wrong; sending it again does not help. */
+/** Another 4xx: the same request would be refused again. */
 export class InvalidRequest extends VotegateError {}
 
 /** 400: the server count is too far off from the actual one. */
@@ -45,15 +45,15 @@ export class TooFarOff extends InvalidRequest {
   }
 }
 
-/** 401: the key is missing, unknown, or of another bot. */
+/** 401: the key is wrong, or the bot is not approved. */
 export class InvalidKey extends VotegateError {}
 
-/** 404: no bot with this id is listed. */
+/** 404: no bot has this id, or the base address has a wrong path. */
 export class BotNotFound extends VotegateError {}
 
-/** A failure that may be over after a while. */
-export class Temporary extends VotegateError {
-  /** Seconds to wait before the next try; `null` if nobody knows. */
+/** 429, or not sent (status 0) because the limit is used up. */
+export class RateLimited extends VotegateError {
+  /** Seconds until the next request is allowed; `null` if the platform does not say. */
   readonly wait: number | null;
 
   constructor(failure: Failure, wait: number | null) {
@@ -62,11 +62,16 @@ export class Temporary extends VotegateError {
   }
 }
 
-/** 429, or a request that was not sent because the limit is used up. */
-export class RateLimited extends Temporary {}
+/** 5xx, a broken connection, a time-out, or an answer that is not Votegate's. */
+export class Unavailable extends VotegateError {
+  /** Seconds to wait before the next try; `null` if the platform does not say. */
+  readonly wait: number | null;
 
-/** 500: the platform does not know the actual server count yet. */
-export class CountUnknown extends Temporary {}
+  constructor(failure: Failure, wait: number | null) {
+    super(failure);
+    this.wait = wait;
+  }
+}
 
-/** No usable answer: 5xx, a broken connection, a time-out, or no JSON. */
-export class Unavailable extends Temporary {}
+/** 500: the platform does not know the bot's actual server count yet. */
+export class CountUnknown extends Unavailable {}

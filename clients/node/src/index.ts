@@ -1,5 +1,11 @@
+export { autoPost } from "./auto-post";
+export type { AutoPoster, AutoPostOptions, Bot, DiscordClient, DiscordShardingManager, ErisClient } from "./auto-post";
+export { Client } from "./client";
+export type { ClientOptions, Counts, VoteStatus } from "./client";
 export type { Clock } from "./clock";
-export * from "./errors";
+export { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
 export type { Event, Test, Vote } from "./payload";
-export { type Answer, BodyAlreadyRead, Receiver, type ReceiverOptions } from "./receiver";
-export { MemoryStore, type Store } from "./store";
+export { BodyAlreadyRead, Receiver } from "./receiver";
+export type { ReceiverOptions, WebhookAnswer } from "./receiver";
+export { MemoryStore } from "./store";
+export type { Store } from "./store";

@@ -37,7 +37,7 @@ export type Delivery =
   | { readonly on: "test"; readonly value: Test }
   | { readonly on: "event"; readonly value: Event };
 
-/** Reads the body of a genuine webhook. Returns null if it is not JSON, or none of the three. */
+/** Read the body of a genuine webhook. Return null if it is not JSON, or none of the three. */
 export function read(id: string, body: Uint8Array): Delivery | null {
   const raw = objectIn(body);
   if (raw === null) return null;

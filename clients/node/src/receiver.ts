@@ -14,7 +14,7 @@ export interface ReceiverOptions {
   readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, if it has one. Beside a secret both are checked. */
   readonly token?: string | undefined;
-  /** Remembers which webhooks have come. Use one in your database: the default forgets when the program ends. */
+  /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store;
   /** A user has voted: hand out the reward here. */
   readonly onVote?: (vote: Vote) => unknown;
@@ -22,13 +22,13 @@ export interface ReceiverOptions {
   readonly onTest?: (test: Test) => unknown;
   /** Any other event. Do nothing for types that you do not know. */
   readonly onEvent?: (event: Event) => unknown;
-  /** Gets the errors of handlers and of the store; by default they are written to the console. */
+  /** Replaces the console for errors of handlers and of the store. */
   readonly onError?: (error: unknown) => void;
   readonly clock?: Clock;
 }
 
 /** The answer to a webhook. The text is for the delivery log. */
-export interface Answer {
+export interface WebhookAnswer {
   readonly status: 204 | 400 | 401 | 413 | 500;
   readonly text: string;
 }
@@ -45,7 +45,7 @@ export class BodyAlreadyRead extends Error {
 }
 
 /**
- * Receives webhooks: checks that they are genuine, drops repeats, answers, and then calls a handler.
+ * Receive webhooks: check that they are genuine, drop repeats, answer, and then call a handler.
  *
  *     const receiver = new Receiver({ secret: process.env.WEBHOOK_SECRET, onVote: (vote) => reward(vote.user) });
  *     http.createServer(receiver.node).listen(9000);
@@ -69,8 +69,8 @@ export class Receiver {
     this.#store = options.store ?? new MemoryStore({ clock: this.#clock });
   }
 
-  /** Returns the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
-  async receive(headers: Headers | IncomingHttpHeaders, body: Uint8Array): Promise<Answer> {
+  /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
+  async receive(headers: Headers | IncomingHttpHeaders, body: Uint8Array): Promise<WebhookAnswer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
     const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
     const why = doubt(header, body, this.#keys, this.#token, this.#clock.now());
@@ -87,7 +87,7 @@ export class Receiver {
     return DONE;
   }
 
-  /** Waits until no handler is under way. Call it before your program ends. */
+  /** Wait until no handler is under way. Call it before your program ends. */
   async finish(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -117,7 +117,7 @@ export class Receiver {
     done();
   };
 
-  /** For a web-standard server, such as a route of Next.js: takes a `Request`, returns a `Response`. */
+  /** For a web-standard server, such as a route of Next.js: it takes a `Request` and returns a `Response`. */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { status, text } = await this.#ofWeb(request);
     return status === 204 ? new Response(null, { status }) : new Response(text, { status });
@@ -127,7 +127,7 @@ export class Receiver {
   readonly hono = (context: { readonly req: { readonly raw: Request } }): Promise<Response> => this.fetch(context.req.raw);
 
   /** `kept` are the bytes if something that ran first has kept them. */
-  async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
+  async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<WebhookAnswer | null> {
     if (kept !== null) return this.receive(request.headers, kept);
     if (request.readableDidRead) {
       return this.#fail(
@@ -146,7 +146,7 @@ export class Receiver {
     return body === null ? TOO_LARGE : this.receive(request.headers, body);
   }
 
-  async #ofWeb(request: Request): Promise<Answer> {
+  async #ofWeb(request: Request): Promise<WebhookAnswer> {
     if (request.bodyUsed) {
       return this.#fail(new BodyAlreadyRead("Hand the request to the receiver first, or read a copy of it: request.clone().json()."));
     }
@@ -169,7 +169,7 @@ export class Receiver {
     return this.#options.onEvent?.(value);
   }
 
-  #fail(error: unknown): Answer {
+  #fail(error: unknown): WebhookAnswer {
     this.#report(error, "a webhook was answered 500");
     // The text of another error may tell strangers too much.
     return { status: 500, text: error instanceof BodyAlreadyRead ? error.message : "The store of the receiver failed." };
@@ -181,10 +181,10 @@ export class Receiver {
   }
 }
 
-const DONE: Answer = { status: 204, text: "" };
-const TOO_LARGE: Answer = { status: 413, text: "The body must not be larger than 65536 bytes." };
+const DONE: WebhookAnswer = { status: 204, text: "" };
+const TOO_LARGE: WebhookAnswer = { status: 413, text: "The body must not be larger than 65536 bytes." };
 
-/** Returns the bytes of a body, or null if they are too many. It reads to the end, so that the sender sees the answer. */
+/** Return the bytes of a body, or null if they are too many. Read to the end, so that the sender sees the answer. */
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
   const kept: Uint8Array[] = [];
   let length = 0;
@@ -195,7 +195,7 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | 
   return length <= MOST_BYTES ? Buffer.concat(kept) : null;
 }
 
-/** Returns the first of these that is a body as it was sent, or null. */
+/** Return the first of these that is a body as it was sent, or null. */
 function bytesIn(...bodies: readonly unknown[]): Uint8Array | null {
   for (const body of bodies) {
     if (body instanceof Uint8Array) return body;

@@ -2,12 +2,12 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-/** Gives the value of a header of the request, or "". The name is in lower case. */
+/** The value of a header of the request, or "". The name is in lower case. */
 export type Header = (name: string) => string;
 
 const TOLERANCE_SECONDS = 300;
 
-/** Returns the key in a signing secret. The error for a text that is none does not show it. */
+/** Return the key in a signing secret. The error for a text that is none does not show it. */
 export function keyOf(secret: string): Buffer {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) {
     throw new TypeError('A signing secret begins with "whsec_". Copy it whole from the settings of the webhook.');
@@ -15,7 +15,7 @@ export function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice("whsec_".length), "base64");
 }
 
-/** Returns why the request does not come from the platform, or null if it is genuine. */
+/** Return why the request does not come from the platform, or null if it is genuine. */
 export function doubt(header: Header, body: Uint8Array, keys: readonly Buffer[], token: string | undefined, now: number): string | null {
   const id = header("webhook-id");
   if (!id) return "The header webhook-id is missing.";
