@@ -1,7 +1,7 @@
-import { errorIn, isTemporary, lacksFields, usedUpFor } from "./answers";
+import { errorIn, isTemporary, lacksFields, usedUpFor } from "./replies";
 import { systemClock, type Clock } from "./clock";
 import { RateLimited, type VotegateError } from "./errors";
-import { exchange, type Answer, type Outgoing } from "./exchange";
+import { exchange, type Reply, type Outgoing } from "./exchange";
 
 /** Settings of a client. */
 export interface ClientOptions {
@@ -105,9 +105,9 @@ export class Client {
    * @throws VotegateError
    */
   async voteStatus(userId: string): Promise<VoteStatus> {
-    const answer = await this.#send("voters", () => ({ method: "GET", path: `voters/${checkedId(userId, "userId")}` }));
-    const { voted, vote, lastVote } = answer.body ?? {};
-    if (typeof voted !== "boolean" || typeof vote !== "number" || (typeof lastVote !== "number" && lastVote !== null)) throw lacksFields(answer);
+    const reply = await this.#send("voters", () => ({ method: "GET", path: `voters/${checkedId(userId, "userId")}` }));
+    const { voted, vote, lastVote } = reply.body ?? {};
+    if (typeof voted !== "boolean" || typeof vote !== "number" || (typeof lastVote !== "number" && lastVote !== null)) throw lacksFields(reply);
     return { voted, votes: vote, lastVote: lastVote === null ? null : new Date(lastVote) };
   }
 
@@ -129,7 +129,7 @@ export class Client {
         return { method: "PATCH", path: "stats", body: JSON.stringify(Object.assign({}, ...this.#pushes.map((push) => push.fields))) };
       };
       const error = await this.#send("stats", newestCounts).then(
-        (answer) => (answer.body?.success === true ? null : lacksFields(answer)),
+        (reply) => (reply.body?.success === true ? null : lacksFields(reply)),
         (error: unknown) => error,
       );
       for (const push of this.#pushes.splice(0, carried)) {
@@ -141,7 +141,7 @@ export class Client {
   }
 
   /** Send a request until it succeeds, is refused for good, or the next wait would be too long. It is drafted for each try. */
-  async #send(endpoint: Endpoint, draft: () => Draft): Promise<Answer> {
+  async #send(endpoint: Endpoint, draft: () => Draft): Promise<Reply> {
     let waited = 0;
     let wait = 0;
     let failure: VotegateError | undefined;
@@ -164,18 +164,18 @@ export class Client {
   }
 
   /** Send a request once, and take note of what its answer says about the limit. */
-  async #try(endpoint: Endpoint, { method, path, ...body }: Draft): Promise<Answer> {
-    const answer = await exchange(this.#fetch, this.#timeout, {
+  async #try(endpoint: Endpoint, { method, path, ...body }: Draft): Promise<Reply> {
+    const reply = await exchange(this.#fetch, this.#timeout, {
       method,
       url: `${this.baseUrl}/bots/${this.botId}/${path}`,
       headers: { authorization: this.#key, "content-type": "application/json" },
       ...body,
     });
-    const usedUp = usedUpFor(answer);
+    const usedUp = usedUpFor(reply);
     if (usedUp > 0) this.#usedUpUntil[endpoint] = this.#clock.monotonic() + usedUp * 1000;
-    const error = errorIn(answer, this.#clock.now());
+    const error = errorIn(reply, this.#clock.now());
     if (error) throw error;
-    return answer;
+    return reply;
   }
 }
 

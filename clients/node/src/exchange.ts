@@ -9,7 +9,7 @@ export interface Outgoing {
 }
 
 /** The answer to it. */
-export interface Answer {
+export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   /** The JSON object in the body; `null` if there is none. */
@@ -23,7 +23,7 @@ const MOST_BYTES = 1024 * 1024;
  *
  * @throws Unavailable if the whole answer is not there after `timeout` seconds, or the connection breaks.
  */
-export async function exchange(fetch: typeof globalThis.fetch, timeout: number, { url, ...init }: Outgoing): Promise<Answer> {
+export async function exchange(fetch: typeof globalThis.fetch, timeout: number, { url, ...init }: Outgoing): Promise<Reply> {
   try {
     const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeout * 1000) });
     return { status: response.status, headers: response.headers, body: objectIn(await textOf(response)) };
@@ -45,10 +45,10 @@ async function textOf(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-function objectIn(text: string): Answer["body"] {
+function objectIn(text: string): Reply["body"] {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && !Array.isArray(value) ? (value as Answer["body"]) : null;
+    return typeof value === "object" && !Array.isArray(value) ? (value as Reply["body"]) : null;
   } catch {
     return null;
   }

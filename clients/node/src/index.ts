@@ -6,6 +6,7 @@ export type { Clock } from "./clock";
 export { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
 export type { Event, Test, Vote } from "./payload";
 export { BodyAlreadyRead, Receiver } from "./receiver";
-export type { ReceiverOptions, WebhookAnswer } from "./receiver";
+export type { Answer, ReceiverOptions } from "./receiver";
+export type { ReceivedHeaders } from "./signature";
 export { MemoryStore } from "./store";
 export type { Store } from "./store";

@@ -1,10 +1,10 @@
 // Receives webhooks. A request becomes an answer in `receive`; the methods below it fit frameworks.
 
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { type Clock, systemClock } from "./clock";
 import { type Delivery, type Event, read, type Test, type Vote } from "./payload";
-import { doubt, keyOf } from "./signature";
+import { doubt, headerIn, keyOf, type ReceivedHeaders } from "./signature";
 import { MemoryStore, type Store } from "./store";
 
 const MOST_BYTES = 64 * 1024;
@@ -28,7 +28,7 @@ export interface ReceiverOptions {
 }
 
 /** The answer to a webhook. The text is for the delivery log. */
-export interface WebhookAnswer {
+export interface Answer {
   readonly status: 204 | 400 | 401 | 413 | 500;
   readonly text: string;
 }
@@ -70,15 +70,16 @@ export class Receiver {
   }
 
   /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
-  async receive(headers: Headers | IncomingHttpHeaders, body: Uint8Array): Promise<WebhookAnswer> {
+  async receive(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
-    const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
-    const why = doubt(header, body, this.#keys, this.#token, this.#clock.now());
+    const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
-    const delivery = read(header("webhook-id"), body);
-    if (delivery === null) return { status: 400, text: "The body is not the JSON of a webhook." };
+    const id = headerIn(headers, "webhook-id");
+    if (!id) return { status: 400, text: "The header webhook-id is missing: a repeat could not be told." };
+    const delivery = read(id, body);
+    if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
     try {
-      if (!(await this.#store.claim(delivery.value.id))) return DONE;
+      if (!(await this.#store.claim(id))) return DONE;
     } catch (error) {
       return this.#fail(error);
     }
@@ -111,7 +112,7 @@ export class Receiver {
     app.removeAllContentTypeParsers(); // in the scope of this plugin alone
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, parsed) => parsed(null, body));
     app.post(options.url, { bodyLimit: MOST_BYTES }, async (request, reply) => {
-      const { status, text } = await this.receive(request.headers, bytesIn(request.body) ?? new Uint8Array());
+      const { status, text } = await this.receive(request.raw.headersDistinct, bytesIn(request.body) ?? new Uint8Array());
       return reply.code(status).send(text);
     });
     done();
@@ -127,8 +128,8 @@ export class Receiver {
   readonly hono = (context: { readonly req: { readonly raw: Request } }): Promise<Response> => this.fetch(context.req.raw);
 
   /** `kept` are the bytes if something that ran first has kept them. */
-  async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<WebhookAnswer | null> {
-    if (kept !== null) return this.receive(request.headers, kept);
+  async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
+    if (kept !== null) return this.receive(request.headersDistinct, kept);
     if (request.readableDidRead) {
       return this.#fail(
         new BodyAlreadyRead(
@@ -143,10 +144,10 @@ export class Receiver {
     } catch {
       return null; // the sender went away
     }
-    return body === null ? TOO_LARGE : this.receive(request.headers, body);
+    return body === null ? TOO_LARGE : this.receive(request.headersDistinct, body);
   }
 
-  async #ofWeb(request: Request): Promise<WebhookAnswer> {
+  async #ofWeb(request: Request): Promise<Answer> {
     if (request.bodyUsed) {
       return this.#fail(new BodyAlreadyRead("Hand the request to the receiver first, or read a copy of it: request.clone().json()."));
     }
@@ -169,7 +170,7 @@ export class Receiver {
     return this.#options.onEvent?.(value);
   }
 
-  #fail(error: unknown): WebhookAnswer {
+  #fail(error: unknown): Answer {
     this.#report(error, "a webhook was answered 500");
     // The text of another error may tell strangers too much.
     return { status: 500, text: error instanceof BodyAlreadyRead ? error.message : "The store of the receiver failed." };
@@ -181,8 +182,8 @@ export class Receiver {
   }
 }
 
-const DONE: WebhookAnswer = { status: 204, text: "" };
-const TOO_LARGE: WebhookAnswer = { status: 413, text: "The body must not be larger than 65536 bytes." };
+const DONE: Answer = { status: 204, text: "" };
+const TOO_LARGE: Answer = { status: 413, text: "The body must not be larger than 65536 bytes." };
 
 /** Return the bytes of a body, or null if they are too many. Read to the end, so that the sender sees the answer. */
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
@@ -225,7 +226,7 @@ interface FastifyApp {
   post(
     url: string,
     options: { bodyLimit: number },
-    handler: (request: { readonly headers: IncomingHttpHeaders; readonly body: unknown }, reply: FastifyReply) => Promise<unknown>,
+    handler: (request: { readonly raw: IncomingMessage; readonly body: unknown }, reply: FastifyReply) => Promise<unknown>,
   ): unknown;
 }
 

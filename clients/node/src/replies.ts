@@ -1,14 +1,14 @@
 import { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
-import type { Answer } from "./exchange";
+import type { Reply } from "./exchange";
 
 const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\.$/;
 
 /** Return the error that an answer means; `null` for a success. */
-export function errorIn(answer: Answer, now: number): VotegateError | null {
-  const { status, headers, body } = answer;
+export function errorIn(reply: Reply, now: number): VotegateError | null {
+  const { status, headers, body } = reply;
   const text = typeof body?.error === "string" ? body.error : "The answer is not one of Votegate's.";
   const failure = { status, text, requestId: headers.get("x-request-id") };
-  const wait = askedWait(answer, now);
+  const wait = askedWait(reply, now);
   if (status === 429) return new RateLimited(failure, wait);
   if (status >= 300 && status < 400) return new VotegateError({ ...failure, text: `The address has moved to ${headers.get("location")}.` });
   if (status === 500 && text === "Could not fetch server count.") return new CountUnknown(failure, wait);
@@ -21,7 +21,7 @@ export function errorIn(answer: Answer, now: number): VotegateError | null {
 }
 
 /** Return the error for a success without the fields of its endpoint. */
-export function lacksFields({ status, headers }: Answer): Unavailable {
+export function lacksFields({ status, headers }: Reply): Unavailable {
   return new Unavailable({ status, text: "The answer lacks a field.", requestId: headers.get("x-request-id") }, null);
 }
 
@@ -31,12 +31,12 @@ export function isTemporary(error: unknown): error is RateLimited | Unavailable 
 }
 
 /** Return for how many seconds the limit is used up; 0 while requests are left. */
-export function usedUpFor({ headers }: Answer): number {
+export function usedUpFor({ headers }: Reply): number {
   return headers.get("ratelimit-remaining") === "0" ? (secondsIn(headers.get("ratelimit-reset")) ?? 0) : 0;
 }
 
 /** Return the seconds that an answer asks to wait; `null` if it does not. Only headers ask, never a body. */
-function askedWait({ status, headers }: Answer, now: number): number | null {
+function askedWait({ status, headers }: Reply, now: number): number | null {
   const asked = headers.get("retry-after");
   const wait = secondsIn(asked) ?? secondsUntil(asked, now);
   return wait ?? (status === 429 ? secondsIn(headers.get("ratelimit-reset")) : null);
