@@ -6,8 +6,8 @@ import { test } from "node:test";
 
 import { Receiver } from "votegate-client";
 
-import { listening, SERVERS } from "./frameworks.mjs";
-import { BOT, post, SECRET, signed } from "./signing.mjs";
+import { listening, SERVERS } from "../frameworks.mjs";
+import { BOT, post, SECRET, signed } from "../signing.mjs";
 
 const WEBHOOKS = 10_000;
 const CONNECTIONS = 16;
