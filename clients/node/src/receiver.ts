@@ -9,22 +9,24 @@ import { MemoryStore, type Store } from "./store";
 
 const MOST_BYTES = 64 * 1024;
 
+/** Settings of a receiver. */
 export interface ReceiverOptions {
   /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
   readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, if it has one. Beside a secret both are checked. */
   readonly token?: string | undefined;
   /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
-  readonly store?: Store;
+  readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
-  readonly onVote?: (vote: Vote) => unknown;
+  readonly onVote?: ((vote: Vote) => unknown) | undefined;
   /** Somebody has pressed Send Test. */
-  readonly onTest?: (test: Test) => unknown;
+  readonly onTest?: ((test: Test) => unknown) | undefined;
   /** Any other event. Do nothing for types that you do not know. */
-  readonly onEvent?: (event: Event) => unknown;
+  readonly onEvent?: ((event: Event) => unknown) | undefined;
   /** Replaces the console for errors of handlers and of the store. */
-  readonly onError?: (error: unknown) => void;
-  readonly clock?: Clock;
+  readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Replaces the clock of the computer. */
+  readonly clock?: Clock | undefined;
 }
 
 /** The answer to a webhook. The text is for the delivery log. */
