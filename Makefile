@@ -83,7 +83,7 @@ screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, answers, help (1 minute)
 	@$(BIN)/python -m tests.surface.record $(or $(OUT),build/surface)
 
-BESIDE := demo deploy docs openapi pages published release replication support surface system wire
+BESIDE := clients demo deploy docs openapi pages published release replication support surface system wire
 ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long

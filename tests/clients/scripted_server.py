@@ -2,15 +2,15 @@
 
 `python -m tests.clients.scripted_server` speaks lines of JSON, so that runners in any language can use it:
 
-    the runner writes           the server writes
-    {"begin": STORY}            {"ready": {"address": "http://127.0.0.1:...", "key": ..., "bot_id": ...}}
-                                {"request": {"number": 0, "method": ..., "path": ..., "headers": [[...]], "body": ...}}
-    {"go": true}                (it answers the request)
-    {"end": true}               {"ended": {"left": exchanges that did not happen}}
+    the runner writes    the server writes
+    {"begin": STORY}     {"ready": {"address": "http://127.0.0.1:...", "key": ..., "bot_id": ...}}
+                         {"request": {"number": 0, "method": ..., "path": ..., "headers": [], "body": ...}}
+    {"go": true}         (it answers the request)
+    {"end": true}        {"ended": {"left": exchanges that did not happen}}
 
-Each request waits for its "go". Meanwhile the client waits too, so its clock stands still, and the runner can read it.
-{"connects": {"number": 0}} takes the place of a request that the server breaks off before it has read anything.
-The server writes names of headers in lower case. A request that the story does not know has the number `null`.
+Each request waits for its "go". Meanwhile the client waits too, so its clock stands still, and the runner can
+read it. {"connects": {"number": 0}} takes the place of a request if the server breaks off before it has read
+anything. Names of headers are in lower case. A request that the story does not know has the number `null`.
 """
 
 import contextlib
@@ -82,18 +82,20 @@ class ScriptedServer:
                     return
             while (request := _read_request(connection)) is not None:
                 with self._turn:
-                    keeps = self._exchange(connection, request)
-                if not keeps:
+                    answer = self._exchange(connection, request)
+                if answer.get("fault") in {"silent", "slow body"}:
+                    self._over.wait()
+                if not answer.get("keeps"):
                     return
 
     def _next_request(self) -> object:
         left = self._exchanges[self._happened :]
         return left[0]["request"] if left else None
 
-    def _exchange(self, connection: socket.socket, request: dict[str, Any]) -> bool:
-        """Report a request and answer it. Return true if the connection stays open."""
+    def _exchange(self, connection: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+        """Report a request, answer it, and return the answer."""
         is_known = self._happened < len(self._exchanges)
-        answer = self._exchanges[self._happened]["answer"] if is_known else NOT_IN_THE_STORY
+        answer: dict[str, Any] = self._exchanges[self._happened]["answer"] if is_known else NOT_IN_THE_STORY
         self._report("request", {"number": self._happened if is_known else None, **request})
         self._happened += is_known
         fault = answer.get("fault")
@@ -101,11 +103,9 @@ class ScriptedServer:
             _reset(connection)
         elif fault == "no HTTP":
             connection.sendall(b"SSH-2.0-OpenSSH_9.2p1\r\n")
-        elif fault == "silent":
-            self._over.wait()
-        elif fault != "closed after the request":
+        elif fault not in {"closed after the request", "silent"}:
             self._send(connection, answer)
-        return bool(answer.get("keeps"))
+        return answer
 
     def _send(self, connection: socket.socket, answer: dict[str, Any]) -> None:
         """Send an answer, or the half of it that its fault lets through."""
@@ -125,16 +125,13 @@ class ScriptedServer:
         ]
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         connection.sendall(body[: len(body) // 2] if fault in {"cut body", "slow body"} else body)
-        if fault == "slow body":
-            self._over.wait()
 
 
 def _body(answer: dict[str, Any]) -> bytes:
-    if "filler" in answer:
-        return b'{"filler":"%s"}' % (b"x" * (answer["filler"] - len('{"filler":""}')))
-    if "json" in answer:
-        return json.dumps(answer["json"], separators=(",", ":")).encode()
-    return str(answer["text"]).encode()
+    if "text" in answer:
+        return str(answer["text"]).encode()
+    body = json.dumps(answer["json"], separators=(",", ":"))
+    return f"{body[:-1]}{' ' * (answer.get('filler', 0) - len(body))}{body[-1]}".encode()
 
 
 def _read_request(connection: socket.socket) -> dict[str, Any] | None:
