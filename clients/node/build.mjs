@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const ENTRIES = ["index"]; // each has its lines under "exports" in package.json
+const ENTRIES = ["index", "topgg"]; // each has its lines under "exports" in package.json
 
 const require = createRequire(import.meta.url);
 

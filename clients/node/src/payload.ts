@@ -1,14 +1,13 @@
 // The bodies of webhooks, and the values that handlers get.
 
-/** A user has voted for a bot or a server. */
+/** A user has voted for a listing: one of `bot`, `guild` and `template` is its id, the others are null. */
 export interface Vote {
   /** The id of the webhook. It stays the same when the webhook is sent again. */
   readonly id: string;
-  /** The bot's id; null if the vote is for a server. */
-  readonly bot: string | null;
-  /** The server's id; null if the vote is for a bot. */
-  readonly guild: string | null;
   readonly user: string;
+  readonly bot: string | null;
+  readonly guild: string | null;
+  readonly template: string | null;
 }
 
 /** Somebody has pressed Send Test. Nobody has voted. */
@@ -24,7 +23,9 @@ export interface Event {
   readonly type: "review.approved" | "review.denied" | "vote.struck" | "rating.posted" | (string & {});
   readonly bot: string | null;
   readonly guild: string | null;
+  readonly template: string | null;
   readonly user: string | null;
+  /** The time of the decision or the review. */
   readonly at: Date | null;
   readonly reason: string | null;
   readonly stars: number | null;
@@ -37,19 +38,20 @@ export type Delivery =
   | { readonly on: "test"; readonly value: Test }
   | { readonly on: "event"; readonly value: Event };
 
-/** Reads the body of a genuine webhook. Returns null if it is not JSON, or none of the three. */
+/** Read the body of a genuine webhook. Return null if it is not JSON, or none of the three. */
 export function read(id: string, body: Uint8Array): Delivery | null {
   const raw = objectIn(body);
   if (raw === null) return null;
-  const [type, bot, guild, user] = [text(raw.type), text(raw.bot), text(raw.guild), text(raw.user)];
+  const [type, user] = [text(raw.type), text(raw.user)];
+  const listing = { bot: text(raw.bot), guild: text(raw.guild), template: text(raw.template) };
   if (type !== null) {
     const at = typeof raw.at === "number" ? new Date(raw.at) : null;
     const stars = typeof raw.stars === "number" ? raw.stars : null;
-    return { on: "event", value: { id, type, bot, guild, user, at, reason: text(raw.reason), stars, raw } };
+    return { on: "event", value: { id, type, ...listing, user, at, reason: text(raw.reason), stars, raw } };
   }
   if ("type" in raw || user === null) return null;
   if (raw.test === true) return { on: "test", value: { id, user } };
-  if (raw.test === false && (bot ?? guild) !== null) return { on: "vote", value: { id, bot, guild, user } };
+  if (raw.test === false && Object.values(listing).some(Boolean)) return { on: "vote", value: { id, user, ...listing } };
   return null;
 }
 

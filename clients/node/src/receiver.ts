@@ -1,30 +1,32 @@
 // Receives webhooks. A request becomes an answer in `receive`; the methods below it fit frameworks.
 
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { type Clock, systemClock } from "./clock";
 import { type Delivery, type Event, read, type Test, type Vote } from "./payload";
-import { doubt, keyOf } from "./signature";
+import { doubt, headerIn, keyOf, type ReceivedHeaders } from "./signature";
 import { MemoryStore, type Store } from "./store";
 
 const MOST_BYTES = 64 * 1024;
 
+/** Settings of a receiver. */
 export interface ReceiverOptions {
   /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
-  readonly secret?: string | readonly string[];
+  readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, if it has one. Beside a secret both are checked. */
-  readonly token?: string;
-  /** Remembers which webhooks have come. Use one in your database: the default forgets when the program ends. */
-  readonly store?: Store;
+  readonly token?: string | undefined;
+  /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
+  readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
-  readonly onVote?: (vote: Vote) => unknown;
+  readonly onVote?: ((vote: Vote) => unknown) | undefined;
   /** Somebody has pressed Send Test. */
-  readonly onTest?: (test: Test) => unknown;
+  readonly onTest?: ((test: Test) => unknown) | undefined;
   /** Any other event. Do nothing for types that you do not know. */
-  readonly onEvent?: (event: Event) => unknown;
-  /** Gets the errors of handlers and of the store; by default they are written to the console. */
-  readonly onError?: (error: unknown) => void;
-  readonly clock?: Clock;
+  readonly onEvent?: ((event: Event) => unknown) | undefined;
+  /** Replaces the console for errors of handlers and of the store. */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Replaces the clock of the computer. */
+  readonly clock?: Clock | undefined;
 }
 
 /** The answer to a webhook. The text is for the delivery log. */
@@ -45,7 +47,7 @@ export class BodyAlreadyRead extends Error {
 }
 
 /**
- * Receives webhooks: checks that they are genuine, drops repeats, answers, and then calls a handler.
+ * Receive webhooks: check that they are genuine, drop repeats, answer, and then call a handler.
  *
  *     const receiver = new Receiver({ secret: process.env.WEBHOOK_SECRET, onVote: (vote) => reward(vote.user) });
  *     http.createServer(receiver.node).listen(9000);
@@ -53,6 +55,7 @@ export class BodyAlreadyRead extends Error {
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #keys: readonly Buffer[];
+  readonly #token: string | undefined;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #underWay = new Set<Promise<void>>();
@@ -60,23 +63,25 @@ export class Receiver {
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#keys = [options.secret ?? []].flat().map(keyOf);
-    if (this.#keys.length === 0 && !options.token) {
+    this.#token = options.token || undefined;
+    if (this.#keys.length === 0 && this.#token === undefined) {
       throw new TypeError("Give the receiver the signing secret of the webhook, or its token: without one, anybody could send votes.");
     }
     this.#clock = options.clock ?? systemClock;
     this.#store = options.store ?? new MemoryStore({ clock: this.#clock });
   }
 
-  /** Returns the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
-  async receive(headers: Headers | IncomingHttpHeaders, body: Uint8Array): Promise<Answer> {
+  /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
+  async receive(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
-    const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
-    const why = doubt(header, body, this.#keys, this.#options.token, this.#clock.now());
+    const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
-    const delivery = read(header("webhook-id"), body);
-    if (delivery === null) return { status: 400, text: "The body is not the JSON of a webhook." };
+    const id = headerIn(headers, "webhook-id");
+    if (!id) return { status: 400, text: "The header webhook-id is missing: a repeat could not be told." };
+    const delivery = read(id, body);
+    if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
     try {
-      if (!(await this.#store.claim(delivery.value.id))) return DONE;
+      if (!(await this.#store.claim(id))) return DONE;
     } catch (error) {
       return this.#fail(error);
     }
@@ -85,7 +90,7 @@ export class Receiver {
     return DONE;
   }
 
-  /** Waits until no handler is under way. Call it before your program ends. */
+  /** Wait until no handler is under way. Call it before your program ends. */
   async finish(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -109,13 +114,13 @@ export class Receiver {
     app.removeAllContentTypeParsers(); // in the scope of this plugin alone
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, parsed) => parsed(null, body));
     app.post(options.url, { bodyLimit: MOST_BYTES }, async (request, reply) => {
-      const { status, text } = await this.receive(request.headers, bytesIn(request.body) ?? new Uint8Array());
+      const { status, text } = await this.receive(request.raw.headersDistinct, bytesIn(request.body) ?? new Uint8Array());
       return reply.code(status).send(text);
     });
     done();
   };
 
-  /** For a web-standard server, such as a route of Next.js: takes a `Request`, returns a `Response`. */
+  /** For a web-standard server, such as a route of Next.js: it takes a `Request` and returns a `Response`. */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { status, text } = await this.#ofWeb(request);
     return status === 204 ? new Response(null, { status }) : new Response(text, { status });
@@ -126,7 +131,7 @@ export class Receiver {
 
   /** `kept` are the bytes if something that ran first has kept them. */
   async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
-    if (kept !== null) return this.receive(request.headers, kept);
+    if (kept !== null) return this.receive(request.headersDistinct, kept);
     if (request.readableDidRead) {
       return this.#fail(
         new BodyAlreadyRead(
@@ -141,7 +146,7 @@ export class Receiver {
     } catch {
       return null; // the sender went away
     }
-    return body === null ? TOO_LARGE : this.receive(request.headers, body);
+    return body === null ? TOO_LARGE : this.receive(request.headersDistinct, body);
   }
 
   async #ofWeb(request: Request): Promise<Answer> {
@@ -182,7 +187,7 @@ export class Receiver {
 const DONE: Answer = { status: 204, text: "" };
 const TOO_LARGE: Answer = { status: 413, text: "The body must not be larger than 65536 bytes." };
 
-/** Returns the bytes of a body, or null if they are too many. It reads to the end, so that the sender sees the answer. */
+/** Return the bytes of a body, or null if they are too many. Read to the end, so that the sender sees the answer. */
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
   const kept: Uint8Array[] = [];
   let length = 0;
@@ -193,7 +198,7 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | 
   return length <= MOST_BYTES ? Buffer.concat(kept) : null;
 }
 
-/** Returns the first of these that is a body as it was sent, or null. */
+/** Return the first of these that is a body as it was sent, or null. */
 function bytesIn(...bodies: readonly unknown[]): Uint8Array | null {
   for (const body of bodies) {
     if (body instanceof Uint8Array) return body;
@@ -223,7 +228,7 @@ interface FastifyApp {
   post(
     url: string,
     options: { bodyLimit: number },
-    handler: (request: { readonly headers: IncomingHttpHeaders; readonly body: unknown }, reply: FastifyReply) => Promise<unknown>,
+    handler: (request: { readonly raw: IncomingMessage; readonly body: unknown }, reply: FastifyReply) => Promise<unknown>,
   ): unknown;
 }
 

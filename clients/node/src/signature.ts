@@ -2,12 +2,12 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-/** Gives the value of a header of the request, or "". The name is in lower case. */
-export type Header = (name: string) => string;
+/** The headers of a request, with names in lower case. */
+export type ReceivedHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const TOLERANCE_SECONDS = 300;
 
-/** Returns the key in a signing secret. The error for a text that is none does not show it. */
+/** Return the key in a signing secret. The error for a text that is none does not show it. */
 export function keyOf(secret: string): Buffer {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) {
     throw new TypeError('A signing secret begins with "whsec_". Copy it whole from the settings of the webhook.');
@@ -15,20 +15,25 @@ export function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice("whsec_".length), "base64");
 }
 
-/** Returns why the request does not come from the platform, or null if it is genuine. */
-export function doubt(header: Header, body: Uint8Array, keys: readonly Buffer[], token: string | undefined, now: number): string | null {
-  const id = header("webhook-id");
-  if (!id) return "The header webhook-id is missing.";
-  if (token !== undefined && !same(header("authorization"), token)) return "The token in the header Authorization is wrong.";
+/** Return a header, or "" if it is missing. */
+export function headerIn(headers: ReceivedHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? "";
+  return [headers[name] ?? []].flat().join(" ");
+}
+
+/** Return why the request may not come from the platform, or null if it is genuine. */
+export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly Buffer[], token: string | undefined, now: number): string | null {
+  if (token !== undefined && !same(headerIn(headers, "authorization"), token)) return "The token in the header Authorization is wrong.";
   if (keys.length === 0) return null;
-  const timestamp = header("webhook-timestamp");
+  const timestamp = headerIn(headers, "webhook-timestamp");
   if (!/^[0-9]{1,12}$/.test(timestamp)) return "The header webhook-timestamp is not a time.";
   if (Math.abs(now / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) {
     return "The header webhook-timestamp is more than 300 seconds off the receiver's clock.";
   }
-  // During a rotation there are two signatures, and perhaps two secrets: one match is enough.
-  const sent = header("webhook-signature").split(" ");
-  const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`);
+  // During a rotation there are two signatures, and perhaps two secrets: one match is enough. `Headers` joins lines by a comma.
+  const sent = headerIn(headers, "webhook-signature").split(/,? /);
+  const content = `${headerIn(headers, "webhook-id")}.${timestamp}.`;
+  const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(content).update(body).digest("base64")}`);
   const genuine = expected.some((one) => sent.some((other) => same(one, other)));
   return genuine ? null : "The signature is wrong: the secret is another one, or the body was changed on its way.";
 }

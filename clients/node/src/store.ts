@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "./clock";
 /** The ids of the webhooks that were received. */
 export interface Store {
   /**
-   * Keeps the id. Returns true the first time, false ever after, even if two calls come at once.
+   * Keep the id. Return true the first time, false ever after, even if two calls come at once.
    *
    * In a database this is one INSERT into a table whose id is unique. Keep ids for 15 days: the platform may send an
    * event for 14 days. If it throws, the webhook is answered 500, and the platform sends it again.
@@ -19,7 +19,7 @@ export class MemoryStore implements Store {
   readonly #most: number;
   readonly #clock: Clock;
 
-  /** Keeps `most` ids; then each new one displaces the oldest. */
+  /** Keep `most` ids; then each new one displaces the oldest. */
   constructor({ most = 100_000, clock = systemClock }: { readonly most?: number; readonly clock?: Clock } = {}) {
     this.#most = most;
     this.#clock = clock;
