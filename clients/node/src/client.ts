@@ -93,6 +93,7 @@ export class Client {
     const fields: Record<string, number> = {};
     if (counts.serverCount !== undefined) fields.server_count = checkedCount(counts.serverCount, "serverCount");
     if (counts.commandCount !== undefined) fields.command_count = checkedCount(counts.commandCount, "commandCount");
+    if (Object.keys(fields).length === 0) throw new TypeError("give serverCount, commandCount, or both");
     return new Promise((resolve, reject) => {
       this.#pushes.push({ fields, resolve, reject });
       if (!this.#pushing) void this.#push();

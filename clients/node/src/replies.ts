@@ -6,7 +6,7 @@ const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\
 /** Return the error that an answer means; `null` for a success. */
 export function errorIn(reply: Reply, now: number): VotegateError | null {
   const { status, headers, body } = reply;
-  const text = typeof body?.error === "string" ? body.error : "The answer is not one of Votegate's.";
+  const text = typeof body?.error === "string" ? body.error : `The answer (${status}) is not one of Votegate's.`;
   const failure = { status, text, requestId: headers.get("x-request-id") };
   const wait = askedWait(reply, now);
   if (status === 429) return new RateLimited(failure, wait);
