@@ -8,13 +8,16 @@ PUBLISHED := tests/published/node_modules/.package-lock.json
 PUBLISHED_PYTHON := build/published/requirements.stamp
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
 	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
+
+dev: $(VENV)/run.stamp  ## serve a demo bot to a developer of bots; print every request and delivery (docs/dev.md)
+	@$(BIN)/python server.py dev
 
 demo: $(VENV)/run.stamp  ## serve a platform with listings of all kinds and the votes of 90 days, beside the stand-in
 	@$(BIN)/python -m demo
