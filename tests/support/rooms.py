@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("actions", "core", "decoder", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook", "workers"),
     },
+    "dev": {"actions", "core", "handlers", "ratelimit", "serving", "storage", "watchers"},
     "openapi": {"actions", "core", "votes", "listings", "people", "handlers", "operators", "watchers"},
     "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
