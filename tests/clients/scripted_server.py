@@ -128,11 +128,10 @@ class ScriptedServer:
 
 
 def _body(answer: dict[str, Any]) -> bytes:
-    if "filler" in answer:
-        return b'{"filler":"%s"}' % (b"x" * (answer["filler"] - len('{"filler":""}')))
-    if "json" in answer:
-        return json.dumps(answer["json"], separators=(",", ":")).encode()
-    return str(answer["text"]).encode()
+    if "text" in answer:
+        return str(answer["text"]).encode()
+    body = json.dumps(answer["json"], separators=(",", ":"))
+    return f"{body[:-1]}{' ' * (answer.get('filler', 0) - len(body))}{body[-1]}".encode()
 
 
 def _read_request(connection: socket.socket) -> dict[str, Any] | None:

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-import votegate_client
 
+import votegate_client
 from tests.clients import client_runner, receiver_runner
 from tests.clients.stories import named, of_python
 
