@@ -106,7 +106,8 @@ export class Client {
    * @throws VotegateError
    */
   async voteStatus(userId: string): Promise<VoteStatus> {
-    const reply = await this.#send("voters", () => ({ method: "GET", path: `voters/${checkedId(userId, "userId")}` }));
+    const path = `voters/${checkedId(userId, "userId")}`;
+    const reply = await this.#send("voters", () => ({ method: "GET", path }));
     const { voted, vote, lastVote } = reply.body ?? {};
     if (typeof voted !== "boolean" || typeof vote !== "number" || (typeof lastVote !== "number" && lastVote !== null)) throw lacksFields(reply);
     return { voted, votes: vote, lastVote: lastVote === null ? null : new Date(lastVote) };
