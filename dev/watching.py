@@ -35,7 +35,7 @@ from watchers.redaction import Redactor
 
 OF_BOTS = frozenset({"updateStats", "checkVote"})
 """The operations of bots, whose refusals the guide explains."""
-KEPT = 10_000
+KEPT = 1_000
 """The answers and deliveries that are remembered."""
 SENT_CHARACTERS = 200
 """The characters of a refused body that are shown."""

@@ -183,7 +183,7 @@ async def develop(options: DevOptions) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in STOPPING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
             loop.add_signal_handler(number, stop.set)
     forget_activation(os.environ)  # the sockets of systemd may be anywhere
     with open(1, "wb", buffering=0, closefd=False) as output:  # noqa: ASYNC230 (it is open)

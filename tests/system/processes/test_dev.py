@@ -269,6 +269,11 @@ def test_it_refuses_any_address_but_loopback(tmp_path: Path, host: str) -> None:
     assert not (tmp_path / ".env").exists()
 
 
+def test_it_refuses_a_port_that_is_taken(tmp_path: Path, receiver: Receiver) -> None:
+    assert "choose another port with --port" in refused(tmp_path, "--port", str(receiver.port))
+    assert not (tmp_path / ".env").exists()
+
+
 def test_it_refuses_a_data_folder_that_exists(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
