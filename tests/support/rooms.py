@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook", "workers"),
     },
     "dev": {"actions", "core", "handlers", "ratelimit", "serving", "storage", "watchers"},
-    "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
+    "openapi": {"actions", "core", "votes", "listings", "people", "handlers", "operators", "watchers"},
     "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
