@@ -153,7 +153,7 @@ class Watching:
         return structs.replace(
             told,
             code=code,
-            error=_error_text(told.status, code, seen.reply.body if seen is not None else b""),
+            error=error_text(told.status, code, seen.reply.body if seen is not None else b""),
             retry_after=_retry_after(seen.reply) if seen is not None else None,
             sent=self._sent(seen.request) if seen is not None and told.status == BAD_REQUEST else None,
             advice=advice.text if advice is not None else None,
@@ -210,7 +210,7 @@ class Watching:
         return max(-((self.machine.now_ms() - at_ms) // 1_000), 0)
 
 
-def _error_text(status: int, code: Code | None, body: bytes) -> str:
+def error_text(status: int, code: Code | None, body: bytes) -> str:
     """Return the text of a refusal, with the faults of its fields."""
     try:
         found = msgspec.json.decode(body, type=_ErrorText)
