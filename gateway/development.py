@@ -25,7 +25,7 @@ from core.clock import SystemClock
 from core.rows import WebhookEvent
 from dev.commands import DevCommands
 from dev.env_file import Credentials, NotOurs, read_credentials, write_env
-from dev.guide import PATH as GUIDE
+from dev.advice import PATH as GUIDE
 from dev.happenings import Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json

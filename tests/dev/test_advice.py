@@ -2,7 +2,7 @@
 
 import re
 
-from dev.guide import ADVICE, advice_for_delivery
+from dev.advice import ADVICE, advice_for_delivery
 from dev.watching import OF_BOTS
 from handlers.routes import ROUTES
 from tests.support.gateways import ROOT
