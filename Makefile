@@ -4,11 +4,13 @@ BIN := $(VENV)/bin
 PEERS := $(VENV)/peers
 BUILDER := $(VENV)/build
 FRAMEWORKS := build/frameworks
+LIBRARIES := discord.py disnake nextcord py-cord
+PYRIGHT := tests/clients/pyright/node_modules/.package-lock.json
 PUBLISHED := tests/published/node_modules/.package-lock.json
 PUBLISHED_PYTHON := build/published/requirements.stamp
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel clients-python build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -96,7 +98,7 @@ test-long: $(VENV)/dev.stamp $(FRAMEWORKS).stamp ## run the tests that take too 
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest $(ROOMS) tests/openapi/test_schemathesis.py tests/replication/test_merge_laws.py tests/system/faults/test_people_crash.py
 
 # The date of a build is that of its commit, so that two builds of one commit are the same.
-binary wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+binary wheel clients-python: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 binary: $(VENV)/build.stamp ## build dist/votegate, one executable that needs no Python (1 minute)
 	@$(BUILDER)/bin/python release/binary.py
 
@@ -108,6 +110,15 @@ binary-test: binary $(VENV)/dev.stamp ## build the binary, test it, and ask a pa
 
 wheel: $(VENV)/build.stamp dist/constraints.txt ## build dist/votegate-*.whl, which pip installs, and the versions to install beside it
 	@$(BUILDER)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# The stories run from the wheel in a folder of its own, and bots of the libraries run with it.
+INSTALLED := build/clients/installed
+clients-python: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(LIBRARIES:%=build/clients/%.stamp) $(PYRIGHT) ## build dist/votegate_client-*.whl, test it with four libraries of bots, and check its types (1 minute)
+	@rm -rf $(INSTALLED) dist/votegate_client-*.whl
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist ./clients/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index --target $(INSTALLED) dist/votegate_client-*.whl
+	@$(BIN)/python -m pytest -p no:schemathesis -o pythonpath=$(INSTALLED) $(addprefix tests/clients/test_,stories.py autoposter.py libraries.py wheel.py)
+	@node $(dir $(PYRIGHT))pyright/index.js --project clients/python --pythonpath $(FRAMEWORKS)/bin/python
 
 # Without hashes: pip would ask for one of the wheel, too.
 %/constraints.txt: requirements.txt
@@ -158,6 +169,7 @@ lock:            ## pin the packages of all requirements*.in again
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file clients/python/frameworks.txt clients/python/frameworks.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file tests/published/requirements.txt tests/published/requirements.in
+	@for each in $(LIBRARIES:%=clients/python/libraries/%); do CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file $$each.txt $$each.in || exit; done
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 vendor:          ## copy the files of others that pages use, as web/vendor/ pins them
@@ -201,6 +213,16 @@ $(VENV)/redis.stamp: $(VENV)/run.stamp requirements-redis.txt
 $(FRAMEWORKS).stamp: clients/python/frameworks.txt
 	@test -x $(FRAMEWORKS)/bin/python || $(PYTHON) -m venv $(FRAMEWORKS)
 	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
+	@touch $@
+
+# Libraries of bots, for AutoPoster of clients/python. Some have the same module, so each has its own environment.
+build/clients/%.stamp: clients/python/libraries/%.txt
+	@test -x build/clients/$*/bin/python || $(PYTHON) -m venv build/clients/$*
+	@build/clients/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
+	@touch $@
+
+$(PYRIGHT): tests/clients/pyright/package-lock.json
+	@cd $(<D) && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 $(VENV)/build.stamp: requirements.txt requirements-build.txt

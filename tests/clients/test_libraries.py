@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import votegate_client
 
 from tests.clients.chat_stand_in import ChatStandIn
 from tests.clients.scripted_server import ScriptedServer
@@ -49,6 +50,7 @@ def running(library: tuple[Path, str], kind: str, *addresses: str) -> Iterator["
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={"PYTHONPATH": str(Path(votegate_client.__file__).parent.parent)},
     )
     try:
         yield process
