@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import votegate_client
 
+import votegate_client
 from tests.clients.chat_stand_in import ChatStandIn
 from tests.clients.scripted_server import ScriptedServer
 from tests.clients.stories import DEFAULTS
