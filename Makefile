@@ -5,15 +5,19 @@ PEERS := $(VENV)/peers
 BUILDER := $(VENV)/build
 FRAMEWORKS := build/frameworks
 PUBLISHED := tests/published/node_modules/.package-lock.json
+PUBLISHED_PYTHON := build/published/requirements.stamp
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
 	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
+
+dev: $(VENV)/run.stamp  ## serve a demo bot to a developer of bots; print every request and delivery (docs/dev.md)
+	@$(BIN)/python server.py dev
 
 demo: $(VENV)/run.stamp  ## serve a platform with listings of all kinds and the votes of 90 days, beside the stand-in
 	@$(BIN)/python -m demo
@@ -35,7 +39,7 @@ test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
-processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(if $(shell command -v npm),$(PUBLISHED)) ## test what runs as a program: the command line, what documents say, packages (1 minute)
+processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(if $(shell command -v npm),$(PUBLISHED)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
 	@$(BIN)/python -m pytest -p no:schemathesis --ignore=$(OF_BINARY) $(PROCESSES)
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
@@ -153,6 +157,7 @@ lock:            ## pin the packages of all requirements*.in again
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file requirements-build.txt requirements-build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file clients/python/frameworks.txt clients/python/frameworks.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file tests/published/requirements.txt tests/published/requirements.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 vendor:          ## copy the files of others that pages use, as web/vendor/ pins them
@@ -211,6 +216,10 @@ $(VENV)/peers.stamp: requirements-bench.txt $(VENV)/run.stamp | bench-tools
 
 $(PUBLISHED): tests/published/package-lock.json
 	-@cd tests/published && npm ci --ignore-scripts --no-audit --no-fund --silent && touch ../../$@
+
+$(PUBLISHED_PYTHON): tests/published/requirements.txt
+	-@test -x build/published/bin/python || $(PYTHON) -m venv build/published
+	-@build/published/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $< && touch $@
 
 $(EXPRESS): bench/peers/express/package-lock.json | bench-tools
 	@cd bench/peers/express && npm ci --ignore-scripts --no-audit --no-fund --silent

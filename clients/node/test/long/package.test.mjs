@@ -1,0 +1,66 @@
+// The package as users get it: packed, and installed into an empty folder.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+
+import { STORIES, Theatre } from "../support/stories.mjs";
+
+const PACKAGE = join(import.meta.dirname, "../..");
+const MOST_BYTES = 12 * 1024;
+const ENTRIES = ["votegate-client", "votegate-client/topgg"];
+
+const folder = mkdtempSync(join(tmpdir(), "votegate-package-"));
+const installed = join(folder, "node_modules/votegate-client");
+const theatre = new Theatre();
+after(() => {
+  rmSync(folder, { recursive: true });
+  return theatre.close();
+});
+
+function run(program, ...options) {
+  return execFileSync(program, options, { cwd: folder, encoding: "utf8" });
+}
+
+function tool(name, ...options) {
+  const { bin } = JSON.parse(readFileSync(join(PACKAGE, "node_modules", name, "package.json"), "utf8"));
+  return run(process.execPath, join(PACKAGE, "node_modules", name, typeof bin === "string" ? bin : Object.values(bin)[0]), ...options);
+}
+
+const tarball = join(folder, run("npm", "pack", PACKAGE, "--ignore-scripts", "--silent").trim());
+writeFileSync(join(folder, "package.json"), "{}");
+run("npm", "install", "--silent", "--offline", "--no-audit", "--no-fund", tarball);
+writeFileSync(join(folder, "imports.mjs"), `${ENTRIES.map((entry, i) => `import * as e${i} from "${entry}";`).join("\n")}\nexport default [e0, e1];\n`);
+
+const imported = (await import(pathToFileURL(join(folder, "imports.mjs")))).default;
+const require = createRequire(join(folder, "index.js"));
+
+for (const story of STORIES) test(`installed, ${story.side}: ${story.name}`, () => theatre.play(story, imported[0]));
+
+test("the package has no dependency", () => {
+  assert.deepEqual(readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")), ["votegate-client"]);
+});
+
+test("`import` and `require` give the same classes, under the same names", () => {
+  for (const [i, entry] of ENTRIES.entries()) assert.deepEqual({ ...imported[i] }, { ...require(entry) });
+});
+
+test("the code has at most 12 KB compressed", () => {
+  const code = readdirSync(join(installed, "dist")).filter((name) => /\.m?js$/.test(name));
+  const size = gzipSync(Buffer.concat(code.map((name) => readFileSync(join(installed, "dist", name))))).length;
+  assert.ok(size <= MOST_BYTES, `${size} bytes`);
+});
+
+test("publint finds nothing", () => {
+  assert.match(tool("publint", tarball, "--strict"), /All good!/);
+});
+
+test("@arethetypeswrong/cli finds nothing", () => {
+  assert.match(tool("@arethetypeswrong/cli", tarball), /No problems found/);
+});
