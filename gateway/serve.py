@@ -261,7 +261,8 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str], GatewayP
     inside = operator_parts(parts, lambda: http.tally())
     worker = runtime.worker
     missing = (lambda: worker.missing) if worker is not None else tuple
-    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in, missing)
+    brand = parts.sites.drawing.brand if parts.sites.drawing is not None else None
+    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in, missing, brand)
     bound_routes = [
         *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
         *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
