@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
     elapsed: float
     processor: float
-    """Of this process, the client."""
+    """The client's process alone, without the gateway's."""
 
 
 async def cost(check: Check, in_flight: int) -> Cost:
