@@ -3,19 +3,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := $(VENV)/peers
 BUILDER := $(VENV)/build
+FRAMEWORKS := build/frameworks
 PUBLISHED := tests/published/node_modules/.package-lock.json
 PUBLISHED_PYTHON := build/published/requirements.stamp
 NODE_CLIENT := clients/node/node_modules/.package-lock.json
 NODE_VERSIONS := clients/node/versions/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes clients clients-node crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes clients clients-node crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
 	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
+
+dev: $(VENV)/run.stamp  ## serve a demo bot to a developer of bots; print every request and delivery (docs/dev.md)
+	@$(BIN)/python server.py dev
 
 demo: $(VENV)/run.stamp  ## serve a platform with listings of all kinds and the votes of 90 days, beside the stand-in
 	@$(BIN)/python -m demo
@@ -29,7 +33,7 @@ FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py tests/decoder/test_fuzz.py
 SITE := tests/web tests/pages
 OF_BINARY := tests/release/test_binary.py
-PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)
+PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli clients/frameworks deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
@@ -37,7 +41,7 @@ test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
-processes: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED) $(NODE_CLIENT)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
+processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(if $(shell command -v npm),$(PUBLISHED) $(NODE_CLIENT)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
 	@$(BIN)/python -m pytest -p no:schemathesis --ignore=$(OF_BINARY) $(PROCESSES)
 	@test ! -e $(NODE_CLIENT) || { cd clients/node && npm run --silent build && npm test --silent; }
 
@@ -98,7 +102,7 @@ surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, 
 
 BESIDE := clients demo deploy docs openapi pages published release replication support surface system wire
 ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
-test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
+test-long: $(VENV)/dev.stamp $(FRAMEWORKS).stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest $(ROOMS) tests/openapi/test_schemathesis.py tests/replication/test_merge_laws.py tests/system/faults/test_people_crash.py
@@ -164,6 +168,7 @@ lock:            ## pin the packages of all requirements*.in again
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-redis.txt --output-file requirements-dev.txt requirements-dev.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file requirements-build.txt requirements-build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file clients/python/frameworks.txt clients/python/frameworks.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file tests/published/requirements.txt tests/published/requirements.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -202,6 +207,12 @@ $(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.txt
 
 $(VENV)/redis.stamp: $(VENV)/run.stamp requirements-redis.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements-redis.txt
+	@touch $@
+
+# Web frameworks for the receiver of clients/python. The gateway's own packages are not among them.
+$(FRAMEWORKS).stamp: clients/python/frameworks.txt
+	@test -x $(FRAMEWORKS)/bin/python || $(PYTHON) -m venv $(FRAMEWORKS)
+	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
 	@touch $@
 
 $(VENV)/build.stamp: requirements.txt requirements-build.txt

@@ -79,8 +79,14 @@ class AutoPoster:
         Raises:
             RuntimeError: No event loop is running yet.
         """
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="votegate-autoposter")
+        loop = asyncio.get_running_loop()
+        if not self.is_running:
+            self._task = loop.create_task(self._run(), name="votegate-autoposter")
+
+    @property
+    def is_running(self) -> bool:
+        """True from `start` until `stop`, or until the bot is closed."""
+        return self._task is not None and not self._task.done()
 
     async def stop(self) -> None:
         """End, and close the client's connections. A later call of the client opens new ones."""

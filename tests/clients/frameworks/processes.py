@@ -2,11 +2,11 @@
 
 import asyncio
 import os
-import random
 import signal
 import socket
 import subprocess
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import aiohttp
@@ -25,11 +25,12 @@ CONNECTIONS = 16
 class Receiving:
     """A process that receives webhooks, and can be started again on the same database."""
 
-    def __init__(self, framework: str, folder: Path) -> None:
+    def __init__(self, framework: str, folder: Path, secret: str = SECRET) -> None:
         if not PYTHON.exists():
             why = "the web frameworks are missing: `make build/frameworks.stamp`"
             pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
         self.framework = framework
+        self._secret = secret
         self.answered = folder / "rewards.answered"
         self._database = folder / "events.db"
         self._rewards = folder / "rewards"
@@ -37,11 +38,11 @@ class Receiving:
     def start(self) -> "Receiving":
         with socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
             self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/votes"
-            arguments = [self.framework, str(listening.fileno()), self._database, self._rewards]
+            arguments = [self.framework, str(listening.fileno()), str(self._database), str(self._rewards)]
             self._process = subprocess.Popen(
                 [PYTHON, SERVER, *arguments],
                 pass_fds=[listening.fileno()],
-                env={"PYTHONPATH": str(ROOT / "clients/python"), "WEBHOOK_SECRET": SECRET},
+                env={"PYTHONPATH": str(ROOT / "clients/python"), "WEBHOOK_SECRET": self._secret},
             )
         return self
 
@@ -63,23 +64,21 @@ def vote(user: int) -> SignedWebhook:
     return sign({"bot": "111111111111111111", "user": str(user), "test": False}, SECRET)
 
 
-def with_repeats(votes: list[SignedWebhook], seed: int) -> list[SignedWebhook]:
-    """Return ten webhooks for nine votes: one of them comes twice, at once or later."""
-    chance = random.Random(seed)
-    sent = votes + chance.sample(votes, len(votes) // 9)
-    chance.shuffle(sent)
-    return sent
+def with_repeats(votes: list[SignedWebhook]) -> list[SignedWebhook]:
+    """Return ten webhooks for nine votes. Of the repeats, half come at once, and half after all votes."""
+    at_once = [[each, each] if number % 18 == 0 else [each] for number, each in enumerate(votes)]
+    return [*chain.from_iterable(at_once), *votes[9::18]]
 
 
-def send(urls: list[str], webhooks: Iterable[SignedWebhook]) -> list[int]:
-    """Send webhooks over several connections to all URLs, and return the statuses."""
+def send(url: str, webhooks: Iterable[SignedWebhook]) -> list[int]:
+    """Send webhooks over several connections, and return the statuses."""
 
     async def sending() -> list[int]:
-        waiting = iter([(url, each) for each in webhooks for url in urls])
+        waiting = iter(webhooks)
         statuses: list[int] = []
 
         async def connection(session: aiohttp.ClientSession) -> None:
-            for url, (headers, body) in waiting:
+            for headers, body in waiting:
                 async with session.post(url, data=body, headers=headers) as answer:
                     statuses.append(answer.status)
 

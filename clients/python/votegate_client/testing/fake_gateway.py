@@ -1,6 +1,7 @@
 """A gateway for the tests of a bot: it keeps what is pushed, and knows the votes that a test gives it."""
 
 import json
+import re
 import threading
 import time
 from collections import deque
@@ -10,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
 
+PATH = re.compile("/bots/(?P<bot>[^/]+)/(?:(?P<stats>stats)|voters/(?P<user>[^/]+))/?")
 DAY_MS = 24 * 60 * 60 * 1_000
 COUNTS = ("server_count", "command_count")
 
@@ -76,16 +78,19 @@ class FakeGateway:
         """Return the answer to a request, after the failures that are asked for."""
         if self._failures:
             return self._failures.popleft()
-        parts = path.strip("/").split("/")
-        if parts[0] != "bots" or (method, parts[2:3]) not in {("PATCH", ["stats"]), ("GET", ["voters"])}:
+        found = PATH.fullmatch(path)
+        if found is None:
             return _refusal(404, "Not found.")
+        allowed = "PATCH" if found["stats"] else "GET"
+        if method != allowed:
+            return _refusal(405, f"Method not allowed. Use {allowed}.")
         if key is None:
             return _refusal(401, "Authorization header is required.")
-        if parts[1] != self.bot_id:
+        if found["bot"] != self.bot_id:
             return _refusal(404, "Bot not found.")
         if key != self.key:
             return _refusal(401, "Invalid API key.")
-        return self._pushed(body) if method == "PATCH" else self._status_of(parts[-1])
+        return self._pushed(body) if found["stats"] else self._status_of(found["user"])
 
     def _pushed(self, body: bytes) -> _Answer:
         try:
