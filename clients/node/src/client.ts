@@ -104,7 +104,8 @@ export class Client {
     const url = `${this.#url}/voters/${checkedId(userId, "userId")}`;
     const reply = await this.#send("voters", () => ({ method: "GET", url, headers: this.#headers, body: null }));
     const { voted, vote, lastVote } = reply.body ?? {};
-    if (typeof voted !== "boolean" || typeof vote !== "number" || (typeof lastVote !== "number" && lastVote !== null)) throw lacksFields(reply);
+    if (typeof voted !== "boolean" || typeof vote !== "number") throw lacksFields(reply);
+    if (typeof lastVote !== "number" && lastVote !== null) throw lacksFields(reply);
     return { voted, votes: vote, lastVote: lastVote === null ? null : new Date(lastVote) };
   }
 
@@ -186,7 +187,9 @@ function checkedKey(key: string): string {
 }
 
 function checkedId(id: string, name: string): string {
-  if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+  if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) {
+    throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+  }
   return id;
 }
 
