@@ -57,6 +57,23 @@ test("code and types together have at most 12 KB compressed", () => {
   assert.ok(size <= MOST_BYTES, `${size} bytes`);
 });
 
+for (const [name, module] of Object.entries({ "program.mts": "node20", "program.cts": "node20", "program.ts": "preserve" })) {
+  test(`the types hold in a strict ${name} with modules as ${module}, without --skipLibCheck`, () => {
+    writeFileSync(
+      join(folder, name),
+      `import { Client, Receiver, TooFarOff } from "votegate-client";
+       import { topgg } from "votegate-client/topgg";
+       const options = { key: "vg_key", botId: "1".repeat(18), baseUrl: "https://votes.example", timeout: undefined };
+       export const known: Promise<boolean> = new Client(options).hasVoted("3".repeat(18));
+       export const given = (error: unknown): number | null => (error instanceof TooFarOff ? error.given : null);
+       export const receiver = new Receiver({ token: "token", onVote: ({ user }) => user.length });
+       export const sdk: object = topgg(options);`,
+    );
+    const strict = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--ignoreConfig", "--target", "es2022", "--module", module];
+    assert.equal(tool("typescript", ...strict, "--typeRoots", join(PACKAGE, "node_modules/@types"), "--types", "node", name), "");
+  });
+}
+
 test("publint finds nothing", () => {
   assert.match(tool("publint", tarball, "--strict"), /All good!/);
 });
