@@ -8,9 +8,11 @@ LIBRARIES := discord.py disnake nextcord py-cord
 PYRIGHT := tests/clients/pyright/node_modules/.package-lock.json
 PUBLISHED := tests/published/node_modules/.package-lock.json
 PUBLISHED_PYTHON := build/published/requirements.stamp
+NODE_CLIENT := clients/node/node_modules/.package-lock.json
+NODE_VERSIONS := clients/node/versions/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run dev demo fleet binary binary-test wheel clients-python build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes clients clients-node clients-python crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -41,8 +43,18 @@ test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
-processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(if $(shell command -v npm),$(PUBLISHED)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
+processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(if $(shell command -v npm),$(PUBLISHED) $(NODE_CLIENT)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
 	@$(BIN)/python -m pytest -p no:schemathesis --ignore=$(OF_BINARY) $(PROCESSES)
+	@test ! -e $(NODE_CLIENT) || { cd clients/node && npm run --silent build && npm test --silent; }
+
+# Each target builds a package for bots, installs it into an empty folder, and tests it there with each library.
+clients: clients-node clients-python ## test the packages for bots as users install them (3 minutes)
+
+clients-node: $(VENV)/dev.stamp $(NODE_CLIENT) $(NODE_VERSIONS)
+	@cd clients/node && npm run --silent build && npm run --silent test-long
+	@for node in clients/node/versions/node_modules/node*/bin; do \
+	  echo "Node $$($$node/node --version)" && (cd clients/node && PATH="$(CURDIR)/$$node:$$PATH" npm test --silent) || exit; \
+	done
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(FAULTS)
@@ -193,7 +205,7 @@ system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules clients/node/dist clients/node/node_modules clients/node/versions/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # Without --no-deps, pip looks for the newest release of a pinned package's extra, and refuses it for want of a hash.
 $(VENV)/run.stamp: requirements.txt
@@ -242,6 +254,9 @@ $(PUBLISHED): tests/published/package-lock.json
 $(PUBLISHED_PYTHON): tests/published/requirements.txt
 	-@test -x build/published/bin/python || $(PYTHON) -m venv build/published
 	-@build/published/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $< && touch $@
+
+$(NODE_CLIENT) $(NODE_VERSIONS): %/node_modules/.package-lock.json: %/package-lock.json
+	-@cd $* && npm ci --ignore-scripts --no-audit --no-fund --silent && touch $(CURDIR)/$@
 
 $(EXPRESS): bench/peers/express/package-lock.json | bench-tools
 	@cd bench/peers/express && npm ci --ignore-scripts --no-audit --no-fund --silent
