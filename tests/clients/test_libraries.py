@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+import votegate_client
 from tests.clients.chat_stand_in import ChatStandIn
 from tests.clients.scripted_server import ScriptedServer
 from tests.clients.stories import DEFAULTS
 from tests.support.gateways import WAIT_SECONDS
+from tests.support.programs import installed
 
 HERE = Path(__file__).parent
+PACKAGES = Path(votegate_client.__file__).parent.parent
 ENVIRONMENTS = HERE.parent.parent / "build/clients"
 MODULES = {"discord.py": "discord", "disnake": "disnake", "nextcord": "nextcord", "py-cord": "discord"}
 KEY: str = DEFAULTS["client"]["key"]
@@ -29,6 +32,20 @@ ENOUGH = 200
 PUSH = {"method": "PATCH"}
 WRONG_KEY = {"status": 401, "json": {"success": False, "error": "Invalid API key.", "status": 401}}
 OK = {"status": 200, "json": {"success": True}}
+
+
+PYRIGHT = HERE / "pyright/node_modules/pyright/index.js"
+TYPED_BOTS = """
+import MODULE
+from MODULE.ext import commands
+from votegate_client import AutoPoster, Client
+
+client = Client("key", 111111111111111111, "https://votes.example")
+intents = MODULE.Intents.default()
+AutoPoster(MODULE.Client(intents=intents), client).start()
+AutoPoster(commands.Bot(command_prefix="!", intents=intents), client, command_count=lambda: 42)
+AutoPoster(commands.AutoShardedBot(command_prefix="!", intents=intents), client)
+"""
 
 
 @pytest.fixture(params=MODULES)
@@ -49,6 +66,7 @@ def running(library: tuple[Path, str], kind: str, *addresses: str) -> Iterator["
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={"PYTHONPATH": str(PACKAGES)},
     )
     try:
         yield process
@@ -82,3 +100,17 @@ def test_the_servers_of_all_shards_are_pushed_and_a_failure_is_no_trouble(
         later = (pushed.get(timeout=WAIT_SECONDS) for _ in range(ENOUGH))
         assert next(count for count in later if count != 5) == 6
     gateway.close()
+
+
+def test_a_type_checker_accepts_the_bots(library: tuple[Path, str], tmp_path: Path) -> None:
+    node = installed("node")
+    if not PYRIGHT.exists():
+        pytest.skip("pyright is missing: `make clients` installs it")
+    python, module = library
+    (tmp_path / "bots.py").write_text(TYPED_BOTS.replace("MODULE", module))
+    settings = {"include": ["bots.py"], "extraPaths": [str(PACKAGES)], "typeCheckingMode": "strict"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    checked = subprocess.run(
+        [node, PYRIGHT, "--project", tmp_path, "--pythonpath", python], capture_output=True, text=True
+    )
+    assert checked.stdout.startswith("0 errors, 0 warnings"), checked.stdout

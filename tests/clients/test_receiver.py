@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -44,7 +44,7 @@ def test_handlers_get_typed_values() -> None:
             "event-2",
             "review.denied",
             denied,
-            at=datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC),
+            at=datetime.fromisoformat("2025-06-15T15:06:40+00:00"),
             bot="1",
             reason="It is down.",
         ),

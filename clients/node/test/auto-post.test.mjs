@@ -1,6 +1,7 @@
 // autoPost with the bots of the published discord.js and Eris.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -113,6 +114,16 @@ test("a bot whose servers cannot be counted is asked again", async () => {
   const errors = [];
   const [push] = await pushesOf(bot, [SUCCESS], { onError: ({ message }) => errors.push(message) });
   assert.deepEqual([push, errors], [{ at: 300, server_count: 1210 }, ["A shard has died."]]);
+});
+
+test("a program ends although autoPost waits", () => {
+  const program = `
+    const { autoPost, Client } = require("votegate-client");
+    const client = new Client({ key: "vg_key", botId: "111111111111111111", baseUrl: "http://127.0.0.1:1" });
+    autoPost({ isReady: () => false, guilds: { cache: { size: 0 } }, shard: null }, client);
+  `;
+  const { status } = spawnSync(process.execPath, ["--eval", program], { cwd: join(import.meta.dirname, ".."), timeout: 60_000 });
+  assert.equal(status, 0);
 });
 
 test("a ShardingManager pushes the sum of all shards; among its processes only shard 0 does, for all", async () => {

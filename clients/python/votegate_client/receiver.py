@@ -169,7 +169,8 @@ class Receiver:
         try:
             await _called(handler, event, self._threads)
         except Exception as error:
-            _log_error(f"The handler {getattr(handler, '__qualname__', '')}", error)
+            name = getattr(handler, "__qualname__", type(handler).__name__)
+            _log_error(f"The handler {name}", error)
 
     def _start(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
         task = asyncio.create_task(work)

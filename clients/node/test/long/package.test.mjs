@@ -51,11 +51,28 @@ test("`import` and `require` give the same classes, under the same names", () =>
   for (const [i, entry] of ENTRIES.entries()) assert.deepEqual({ ...imported[i] }, { ...require(entry) });
 });
 
-test("the code has at most 12 KB compressed", () => {
-  const code = readdirSync(join(installed, "dist")).filter((name) => /\.m?js$/.test(name));
-  const size = gzipSync(Buffer.concat(code.map((name) => readFileSync(join(installed, "dist", name))))).length;
+test("code and types together have at most 12 KB compressed", () => {
+  const files = readdirSync(join(installed, "dist")).map((name) => readFileSync(join(installed, "dist", name)));
+  const size = gzipSync(Buffer.concat(files), { level: 9 }).length;
   assert.ok(size <= MOST_BYTES, `${size} bytes`);
 });
+
+for (const [name, module] of Object.entries({ "program.mts": "node20", "program.cts": "node20", "program.ts": "preserve" })) {
+  test(`the types hold in a strict ${name} with modules as ${module}, without --skipLibCheck`, () => {
+    writeFileSync(
+      join(folder, name),
+      `import { Client, Receiver, TooFarOff } from "votegate-client";
+       import { topgg } from "votegate-client/topgg";
+       const options = { key: "vg_key", botId: "1".repeat(18), baseUrl: "https://votes.example", timeout: undefined };
+       export const known: Promise<boolean> = new Client(options).hasVoted("3".repeat(18));
+       export const given = (error: unknown): number | null => (error instanceof TooFarOff ? error.given : null);
+       export const receiver = new Receiver({ token: "token", onVote: ({ user }) => user.length });
+       export const sdk: object = topgg(options);`,
+    );
+    const strict = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--ignoreConfig", "--target", "es2022", "--module", module];
+    assert.equal(tool("typescript", ...strict, "--typeRoots", join(PACKAGE, "node_modules/@types"), "--types", "node", name), "");
+  });
+}
 
 test("publint finds nothing", () => {
   assert.match(tool("publint", tarball, "--strict"), /All good!/);
