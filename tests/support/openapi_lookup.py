@@ -16,9 +16,7 @@ from tests.support.made_listings import MADE_IDS
 
 DEPLOYMENT = deployment(Settings())
 DOCUMENT = openapi_document(DEPLOYMENT)
-ERRORS = {
-    shown.name: shown for error in (*errors(DEPLOYMENT), *OUTSIDE) for shown in (error, error.public)
-}
+ERRORS = {shown.name: shown for error in (*errors(DEPLOYMENT), *OUTSIDE) for shown in (error, error.public)}
 COMPONENTS = DOCUMENT["components"]
 OPERATIONS: dict[tuple[str, str], Any] = {
     (method.upper(), path): operation
