@@ -265,7 +265,7 @@ async def _serve_until_signal(
 
     from cli.demo import demo_lines, make_demo
     from core.clock import SystemClock
-    from gateway.serve import Gateway, serve, tune_interpreter
+    from gateway.serve import Gateway, Logs, serve, tune_interpreter
     from listings.keys import KEY_BYTES, key_value
 
     loop, stop, hung_up = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
@@ -290,7 +290,71 @@ async def _serve_until_signal(
             await gateway.ledger.durable(position)
             click.echo(demo_lines(gateway.base_url, key))
 
-    await serve(settings, SystemClock(), stop, started, output=output, errors=errors)
+    await serve(settings, SystemClock(), stop, started, logs=Logs(output, errors))
+
+
+@cli.command("dev")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port to listen on."
+)
+@click.option("--address", default="127.0.0.1", show_default=True, help="Loopback address to listen on.")
+@click.option(
+    "--webhook",
+    default="http://127.0.0.1:9000/votes",
+    show_default=True,
+    metavar="URL",
+    help="URL of your receiver on this machine.",
+)
+@click.option(
+    "--env-file",
+    type=click.Path(path_type=Path),
+    default=".env",
+    show_default=True,
+    help="File for the key and the secret of the demo bot.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="New folder for the data, which is deleted at the end. By default, a temporary one.",
+)
+@click.option(
+    "--servers",
+    type=click.IntRange(0, 10_000_000),
+    help="Servers that the demo bot is really in. By default, every server count is accepted.",
+)
+@click.option("--real-limits", is_flag=True, help="Keep the limits of production.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+def dev_command(**options: Any) -> None:
+    """Serve a demo bot to a developer, on this machine alone.
+
+    It needs no configuration and keeps no data. It prints each request and each delivery as it happens, with
+    the reason of each refusal. On a terminal, keys cast votes, send tests, make answers fail, and move the
+    clock. A script writes them to standard input, one a line: v [USER], t, r, f [429|500|slow|off], c, q.
+    """
+    import uvloop
+
+    from gateway.development import DevOptions, DevRefused, develop
+    from settings.model import SettingsError
+    from snapshot.recovery import UNREADABLE
+    from storage.folder import FolderUnusable, what_to_do
+    from wire.listening import CannotListen
+
+    try:
+        uvloop.run(develop(DevOptions(**options)))
+    except DevRefused as error:
+        click.echo(f"votegate dev: {error}", err=True)
+        raise SystemExit(2) from None
+    except SettingsError as error:
+        raise _not_valid(str(error)) from None
+    except CannotListen as error:
+        click.echo(f"votegate dev: {error}; choose another port with --port", err=True)
+        raise SystemExit(2) from None
+    except (FolderUnusable, *UNREADABLE) as error:
+        why = what_to_do(error, options["data_dir"] or Path())
+        click.echo(f"votegate dev cannot serve: {why}", err=True)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        raise SystemExit(1) from None
 
 
 @cli.command("check-config")

@@ -163,12 +163,13 @@ class Option(NamedTuple):
     """A field of the form on the command line: an option, or without `flag` an argument.
 
     Args:
-        argument: the name of the argument, if it is not the field's.
+        argument: the name of the argument, if it is not the field's; in brackets if it may be left out.
         reads: how it is written: "file" is the name of a file, "texts" an option that may be repeated, "past"
             a time or how long ago it was. Two need no flag: "users" are arguments, or in a file, and "end" is
             a time or how long from now.
         choices: the texts that it may be, if not every text.
-        needed: true if the command must get it. An argument always must, but for users.
+        needed: true if the command must get it. An argument always must, but for users and
+            one in brackets.
     """
 
     flag: str = ""

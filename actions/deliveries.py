@@ -28,7 +28,7 @@ from core.events import Event
 from core.rows import Delivery, DeliveryState, Webhook, WebhookEvent
 from forms.fields import Nothing
 from languages.texts import Text, Words
-from listings.forms import FailedSince, Voter
+from listings.forms import FailedSince, NewTest
 from listings.queries import deliveries_page
 from listings.rules import listing_of
 from listings.webhooks import delivery_of, redeliver, redeliver_failed, send_test, webhook_of
@@ -157,10 +157,10 @@ def delivery_view(delivery: Delivery, webhook: Webhook | None) -> DeliveryView:
     )
 
 
-async def test(call: Call, form: Voter) -> DeliveryAnswer:
+async def test(call: Call, form: NewTest) -> DeliveryAnswer:
     """Send a test that names a user as the voter, and return it after its first attempt."""
-    delivery_id = call.tools.new_id()
-    events = send_test(call.state, call.ref, form.user, delivery_id=delivery_id, now_ms=call.now_ms)
+    delivery_id, user = call.tools.new_id(), form.user or listing_of(call.state, call.ref).owner_id
+    events = send_test(call.state, call.ref, user, delivery_id=delivery_id, now_ms=call.now_ms)
     return await _attempted(call, delivery_id, events)
 
 
@@ -223,15 +223,16 @@ TEST_WEBHOOK = Action(
     summary="Send a test to a {thing}'s webhook",
     about=(
         "The test is sent like a real vote. The answer comes after the first attempt, whether it "
-        "succeeded or not, or when the attempt takes too long."
+        "succeeded or not, or when the attempt takes too long. Without a `user`, it names the owner of the "
+        "listing as the voter."
     ),
     outcome="The delivery after its first attempt.",
     refuses=("no_such_webhook", "too_many_tests"),
     command=Command(
         "webhook test",
-        "Send a test to the webhook of a listing.\n\nIt names USER_ID as the voter. The answer comes after "
-        "the first attempt.",
-        {"user": Option(argument="user_id")},
+        "Send a test to the webhook of a listing.\n\nIt names USER_ID as the voter, or else the owner of the "
+        "listing. The answer comes after the first attempt.",
+        {"user": Option(argument="[user_id]")},
     ),
 )
 LIST_DELIVERIES = Action(

@@ -116,7 +116,7 @@ OwnerMessageOrNone = Annotated[
 ]
 
 
-class History(Success):
+class ListingHistory(Success):
     """The audit log of a listing, and the message to its owner about the last decision."""
 
     history: Acts
@@ -163,10 +163,10 @@ def message_error(error: str) -> Text:
     return MESSAGE_ERRORS.get(error) or Text("the chat platform answered with status {status}", status=status)
 
 
-def show_history(call: Call, _: None) -> History:
+def show_history(call: Call, _: None) -> ListingHistory:
     """Show who did what with the listing, the newest first."""
     listing = listing_of(call.state, call.ref)
-    return History(history=act_views(listing), message=owner_message_view(listing))
+    return ListingHistory(history=act_views(listing), message=owner_message_view(listing))
 
 
 SHOW_HISTORY = Action(

@@ -290,7 +290,7 @@ def _views_of(kind: Kind) -> KindViews:
         proposed=version,
     )
     listing = view_of(
-        f"{title}View",
+        f"Listed{title}View",
         f"A {one} as the management API shows it. Its profile is what everybody sees.",
         *(view_of("Identified", "", id=id_view(kind)), _Owned, kind.profile, _Standing),
         view_of("Changed", "", change=Annotated[change | None, NULL]),

@@ -125,7 +125,7 @@ class UserPage(Success):
     next: Annotated[UserId | None, described(NEXT, None)]
 
 
-class ModeratorView(View):
+class ListedModeratorView(View):
     """A user who moderates."""
 
     id: UserId
@@ -140,7 +140,7 @@ class ModeratorView(View):
 class ModeratorList(Success):
     """All moderators in the order of their ids as text."""
 
-    moderators: tuple[ModeratorView, ...]
+    moderators: tuple[ListedModeratorView, ...]
     next: NoMore = None
 
 
@@ -218,7 +218,7 @@ def moderators(call: Call, _: None) -> ModeratorList:
     for user_id, source in call.tools.moderators.sources().items():
         user = user_view(call.tools, user_id, call.now_ms)
         found.append(
-            ModeratorView(
+            ListedModeratorView(
                 id=user_id, username=user.username, display_name=user.display_name, moderator=source
             )
         )

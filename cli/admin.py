@@ -166,7 +166,9 @@ def _params(name: str, option: Option) -> list[click.Parameter]:
         ]
     kind = click.Choice(option.choices) if option.choices else _READS[option.reads]
     if not option.flag:
-        return [click.Argument([name], type=kind, metavar=option.argument.upper() or None)]
+        is_needed = not option.argument.startswith("[")
+        metavar = option.argument.upper() or None
+        return [click.Argument([name], type=kind, required=is_needed, metavar=metavar)]
     return [
         click.Option(
             [option.flag, name],

@@ -20,7 +20,15 @@ VOTER = "323456789012345678"
 SERVER_COUNT = 1_200
 
 
-def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, now_ms: int) -> int:
+def make_demo(
+    ledger: Ledger,
+    digester: KeyDigester,
+    *,
+    key: str,
+    key_id: str,
+    now_ms: int,
+    server_count: int = SERVER_COUNT,
+) -> int:
     """Make an approved bot with an API key, a known server count and one vote. Return the last position."""
     state = ledger.state
     submission = read(
@@ -38,7 +46,7 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
     ref = BOTS.ref(BOT)
     ledger.commit(rules.submit(state, ref, submission, now_ms, by=GATEWAY))
     ledger.commit(rules.decide(state, ref, rules.Verdict("approved"), now_ms, by=GATEWAY))
-    ledger.commit(rules.set_actual_count(state, ref, SERVER_COUNT, now_ms, by=GATEWAY))
+    ledger.commit(rules.set_actual_count(state, ref, server_count, now_ms, by=GATEWAY))
     ledger.commit(
         issue_key(
             state,

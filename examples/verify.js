@@ -47,9 +47,19 @@ const server = http.createServer(async (request, response) => {
   response.writeHead(genuine ? 204 : 401).end();
   if (genuine && !seen.has(messageId)) { // a repeated event gets 204 and nothing else
     seen.add(messageId);
-    console.log(`received ${body}`);
+    receive(JSON.parse(body));
   }
 });
+
+function receive(event) {
+  if (event.type !== undefined) { // a review or a removed vote, for example: nobody has voted
+    console.log(`event ${event.type}`);
+  } else if (event.test) { // somebody has pressed Send Test: nobody has voted
+    console.log(`test for ${event.user}`);
+  } else {
+    console.log(`vote of ${event.user}`); // the reward belongs here, and nowhere else
+  }
+}
 
 server.listen(PORT, "127.0.0.1", () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}`);

@@ -5,6 +5,7 @@ WEBHOOK_SECRET=whsec_... python3 verify.py [port]
 
 import base64
 import hmac
+import json
 import os
 import re
 import sys
@@ -47,10 +48,19 @@ class VoteReceiver(BaseHTTPRequestHandler):
         self.end_headers()
         if genuine and message_id not in seen:  # a repeated event gets 204 and nothing else
             seen.add(message_id)
-            say(f"received {body.decode()}")
+            receive(json.loads(body))
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+def receive(event: dict[str, Any]) -> None:
+    if "type" in event:  # a review or a removed vote, for example: nobody has voted
+        say(f"event {event['type']}")
+    elif event["test"]:  # somebody has pressed Send Test: nobody has voted
+        say(f"test for {event['user']}")
+    else:
+        say(f"vote of {event['user']}")  # the reward belongs here, and nowhere else
 
 
 def say(line: str) -> None:

@@ -4,8 +4,9 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from actions.tools import Tools
 from chatplatform.template_questions import Keep, ServerTemplates
@@ -20,6 +21,7 @@ from handlers.public import PublicApi, PublicBounds, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
+from handlers.routes import DOCUMENTS, DocumentPage
 from handlers.slices import in_slices
 from handlers.visitor_limit import VisitorLimit
 from handlers.vote_feed import TAGS as VOTE_TAGS
@@ -45,6 +47,10 @@ from watchers.attempt_watch import AttemptWatch
 from watchers.lost_values import LostValues
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
+
+if TYPE_CHECKING:
+    from openapi.page import PageFrame
+    from web.brand import Brand
 
 MOST_DECODERS = 2
 
@@ -193,13 +199,17 @@ def all_endpoints(
     api: Api,
     is_signed_in: Callable[[Request], bool],
     missing_workers: Callable[[], Sequence[int]],
+    brand: "Brand | None",
 ) -> Endpoints:
-    """Return every endpoint, bound to the values it needs."""
+    """Return every endpoint, bound to the values it needs.
+
+    Args:
+        brand: the look of the sites; None without a site.
+    """
     managed = api.managed
-    described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
-        Late(described),
-        Late(page),
+        Late(partial(_description, settings)),
+        {each.path: Late(partial(_document, settings, brand, each)) for each in DOCUMENTS},
         api.readiness,
         api.public,
         api.callers.operator,
@@ -216,12 +226,41 @@ def _description(settings: Settings) -> Reply:
     return openapi_reply(deployment(settings))
 
 
-def _description_page(settings: Settings) -> Reply:
-    from openapi.page import docs_reply
-    from web.brand_files import accent_style
+def _document(settings: Settings, brand: "Brand | None", row: DocumentPage) -> Reply:
+    """Return the answer with a page of the documentation."""
+    from openapi.page import PAGES, page_reply, text_page
 
-    style = read_static_files().text("site.css") + accent_style(settings.site.accent)
-    return docs_reply(deployment(settings), style, has_site=settings.web.public_url is not None)
+    frame = _frame(settings, brand)
+    if row.text:
+        from openapi.guide import guide_of
+        from web.markdown import html_of
+
+        html = html_of((ROOT / "docs" / row.text).read_text("utf-8"))
+        return page_reply(frame, text_page(row.path, guide_of(html, frame.name), frame))
+    from openapi.document import openapi_document
+
+    return page_reply(frame, PAGES[row.path](openapi_document(deployment(settings)), frame))
+
+
+def _frame(settings: Settings, brand: "Brand | None") -> "PageFrame":
+    """Return the frame of the pages of the documentation."""
+    from openapi.page import PageFrame
+    from web.brand_files import accent_style
+    from web.other_sites import PAGE_HEADERS
+
+    files, url = read_static_files(), settings.web.public_url or ""
+    frame = PageFrame(settings.site.name, "/" if url else "", url)
+    if brand is None:
+        return replace(frame, style=files.text("site.css") + accent_style(settings.site.accent))
+    return replace(
+        frame,
+        headers=PAGE_HEADERS,
+        styles=(files.address("site.css"), *filter(None, [brand.style])),
+        script=files.address("docs.js"),
+        icons=files.address("icons.svg"),
+        icon=brand.icon or files.address("icon.svg"),
+        logo=brand.logo,
+    )
 
 
 def deployment(settings: Settings) -> Deployment:

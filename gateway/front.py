@@ -49,6 +49,8 @@ class Front:
     metrics_sockets: list[socket.socket]
     certificates: Certificates | None
     access: AccessLog | None
+    watched: Answered | None = None
+    """Takes each answer in the place of the access log."""
 
     @property
     def urls(self) -> list[str]:
@@ -68,7 +70,7 @@ class Front:
 
     @property
     def answered(self) -> Answered | None:
-        return self.access.answered if self.access is not None else None
+        return self.access.answered if self.access is not None else self.watched
 
 
 @contextmanager

@@ -19,7 +19,8 @@ observer (`serving/observers.py`):
    are: they only remember, tell or count what pages and the operator may ask for.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
-8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
+8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it. In
+   front of it, `Watching` tells a developer (`votegate dev`).
 
 When records become durable, the senders wake before the publisher: owners wait for a
 webhook or a message, other nodes only lag. Streams of votes come last: they read from disk what is durable.
@@ -44,6 +45,7 @@ def _of_records(parts: Parts) -> list[Reader]:
     delivery, api, measured = parts.delivery, parts.api, parts.measured
     observing = parts.runtime.observers.calling
     fleet, people, counts = parts.fleet.readers, parts.sites.readers, parts.egress.asked_counts
+    watching = parts.runtime.watching
     return [
         delivery.webhooks.on_record,
         observing("suspension_log", delivery.suspensions.on_record),
@@ -67,6 +69,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         *([counts.on_record] if counts else []),
         *([people.voted.on_record, people.catalogue.on_record, people.notices.on_record] if people else []),
         *([observing("search_index", people.index.on_record)] if people else []),
+        *([observing("watching", watching.on_record)] if watching else []),
         api.watch.on_record,
     ]
 

@@ -13,9 +13,9 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actions.votes import CAST_VOTE, CHECK_VOTES
 from core.clock import Clock
@@ -57,6 +57,9 @@ from watchers.redaction import Redactor
 from webhook.sender import Sender
 from wire.http_server import WireServer
 from wire.listening import url_of
+
+if TYPE_CHECKING:
+    from dev.watching import Watching
 
 PAGES = ("/", "/docs", "/debug")
 """The pages for people, of which the log names those that there are."""
@@ -108,6 +111,20 @@ SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that 
 Started = Callable[["Gateway"], Awaitable[None]]
 
 
+class Logs(NamedTuple):
+    """The log's way out, which is told the secrets that no line may hold, and the lines that the operator is
+    shown. The caller lets the log go there."""
+
+    output: LogOutput
+    errors: RecentErrors
+
+
+def new_logs() -> Logs:
+    """Return the log as text on standard error."""
+    redactor = Redactor()
+    return Logs(LogOutput("text", redactor, standard_error()), RecentErrors(redactor))
+
+
 @dataclass(frozen=True)
 class Gateway:
     """A running gateway, for the caller of `serve`."""
@@ -139,35 +156,36 @@ async def serve(
     stop: asyncio.Event,
     started: Started,
     disk: Disk = OS_DISK,
-    output: LogOutput | None = None,
-    errors: RecentErrors | None = None,
+    logs: Logs | None = None,
+    watching: "Watching | None" = None,
 ) -> None:
     """Serve until `stop` is set, then drain.
 
     Args:
         started: called once requests are answered.
-        output: the log's way out; it is told the secrets that no line may hold. By default, text on
-            standard error.
-        errors: the lines that the operator is shown. The caller lets the log go there.
+        logs: by default, those of `new_logs`.
+        watching: tells a developer of every request and delivery. Its clock is that of the machine, and
+            `clock` may be ahead of it.
 
     Raises FolderUnusable and UNREADABLE if it cannot start, and an ExceptionGroup if a background task fails.
     """
-    output = output or LogOutput("text", Redactor(), standard_error())
-    errors = errors or RecentErrors(output.redactor)
+    output, errors = logs or new_logs()
     tasks, worker = asyncio.TaskGroup(), worker_of(os.environ, settings, stop)
     settings = worker.settings if worker is not None else settings
     supervisor = Supervisor(os.environ, clock, worker.channel if worker is not None else None)
-    runtime = Runtime(settings, clock, stop, Observers(clock), tasks.create_task, worker)
+    observers = Observers(watching.machine if watching is not None else clock)
+    runtime = Runtime(settings, clock, stop, observers, tasks.create_task, worker, watching)
     async with AsyncExitStack() as stack:
         # Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
         recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
         front = stack.enter_context(open_front(settings, clock, output, worker))
-        store = open_store(runtime, folder, recovered)
+        front = replace(front, watched=watching.answered) if watching is not None else front
+        store = open_store(runtime.of_machine, folder, recovered)
         _hide_secrets(output.redactor, settings, store)
 
         own = [*front.sockets, *front.metrics_sockets]
-        egress = await stack.enter_async_context(open_egress(runtime, store.ledger.state, own))
+        egress = await stack.enter_async_context(open_egress(runtime.of_machine, store.ledger.state, own))
         await stack.enter_async_context(tasks)  # they end before what they use is closed
         parts = await _built(runtime, front, store, egress, errors, stack)
         servers, paths, inside = _served(parts)
@@ -206,9 +224,10 @@ async def _built(
     fleet = await stack.enter_async_context(_opened_fleet(runtime, store, searches))
     ownership = Ownership(store.ledger.state, runtime.settings.kinds.offered)
     store.blobs.owned = partial(_owned, ownership)
-    delivery = delivering(runtime, store, fleet, egress, ownership)
+    delivery = delivering(runtime.of_machine, store, fleet, egress, ownership)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches, ownership))
-    sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
+    sites = sites_of(runtime, store, fleet, api, egress)
+    measured = instruments(runtime.of_machine, store, errors)
     kept = KeptPages(runtime.settings.server.kept_bytes, runtime.clock, measured.traffic)
     parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured, kept)
     subscribe(parts)
@@ -238,10 +257,12 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str], GatewayP
     """Return the servers, the main one first, the paths that they answer, and the operator's view."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings, kinds, without = runtime.settings, api.managed.kinds, api.managed.without
+    clock, watching = runtime.of_machine.clock, runtime.watching
     inside = operator_parts(parts, lambda: http.tally())
     worker = runtime.worker
     missing = (lambda: worker.missing) if worker is not None else tuple
-    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in, missing)
+    brand = parts.sites.drawing.brand if parts.sites.drawing is not None else None
+    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in, missing, brand)
     bound_routes = [
         *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
         *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
@@ -251,12 +272,14 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str], GatewayP
     resources = fleet.refusing(resources)
     if fleet.readers is not None and fleet.readers.siblings is not None:
         resources = read_by_all(resources, fleet.readers.siblings, fleet.readers.outgoing)
+    if watching is not None:
+        resources = watching.watching(resources)
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
         measured.running,
-        LoopShare(runtime.clock.monotonic_ns),
-        runtime.clock,
+        LoopShare(clock.monotonic_ns),
+        clock,
         measured.traffic,
         front.answered,
         is_https=(settings.web.public_url or "").startswith("https:"),
@@ -264,6 +287,8 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str], GatewayP
     posts = DirectPosts(_of_votes(resources, kinds, has_pages=parts.sites.people is not None), edge)
     http = http_server(runtime, front, make_application(resources, edge), api, posts, parts.kept)
     fleet.switch_direct_route(http)
+    if watching is not None:
+        http.leave_to_application(is_left=True)  # it answers by the watched endpoints alone
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
     return servers, [each.path for each in resources], inside
 

@@ -7,10 +7,10 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
@@ -46,6 +46,9 @@ from storage.folder import (
 )
 from storage.sealing import Keyring, keyring_of
 
+if TYPE_CHECKING:
+    from dev.watching import Watching
+
 
 @dataclass(frozen=True)
 class Runtime:
@@ -60,6 +63,13 @@ class Runtime:
     """Starts a task of the gateway's one task group."""
     worker: Worker | None = None
     """This process as one of several workers; None if it serves alone."""
+    watching: "Watching | None" = None
+    """Tells a developer of every request and delivery; None but for `votegate dev`."""
+
+    @property
+    def of_machine(self) -> "Runtime":
+        """The same process, by the clock of the machine: a developer moves that of the rules."""
+        return replace(self, clock=self.watching.machine) if self.watching is not None else self
 
 
 MIN_SECRET = 16  # characters

@@ -23,7 +23,7 @@ from core.ledger import Ledger
 from core.rows import Listing
 from grammars.patterns import is_snowflake
 from handlers.key_uses import KeyUses
-from handlers.reply import Reply, encode_json, limited, refused, reply_to, success
+from handlers.reply import Reply, encode_json, limited, refused, reply_to, success, without_code
 from handlers.request import Request, json_object
 from kinds.registry import KINDS
 from languages.refusals import Refusal
@@ -39,10 +39,12 @@ from watchers.missing_counts import MissingCounts
 KIND = next(kind for kind in KINDS if kind.stats is not None)
 """The kind whose programs call these endpoints."""
 _PREFIX = KIND.prefix  # a call of `ref` would cost a vote check 0.1 us
-_AUTHORIZATION_REQUIRED = refused("authorization_required")
-_INVALID_KEY, _KEY_WITH_SCHEME = refused("invalid_key"), refused("key_with_scheme")
-_BOT_NOT_FOUND, _MALFORMED_USER = refused("bot_not_found"), refused("malformed_user")
-_TOO_MANY_REQUESTS = refused("too_many_requests")
+_AUTHORIZATION_REQUIRED = without_code(refused("authorization_required"))
+_INVALID_KEY = without_code(refused("invalid_key"))
+_KEY_WITH_SCHEME = without_code(refused("key_with_scheme"))
+_BOT_NOT_FOUND = without_code(refused("bot_not_found"))
+_MALFORMED_USER = without_code(refused("malformed_user"))
+_TOO_MANY_REQUESTS = without_code(refused("too_many_requests"))
 
 
 class GuildCounts(Protocol):
@@ -202,7 +204,7 @@ class PublicApi:
     def unproven(self, address: str, reply: Reply) -> Reply:
         """Return an answer that no endpoint made (405, OPTIONS) with the caller's headers; or, for a failure,
         a 429."""
-        return self._unproven(address_key(address), reply, self._clock.monotonic_ns())
+        return self._unproven(address_key(address), without_code(reply), self._clock.monotonic_ns())
 
     def _unproven(self, address: str, reply: Reply, now_ns: int) -> Reply:
         guard = self.limits.guard
@@ -214,9 +216,9 @@ class PublicApi:
         return limited(reply, replace(guard.failed(address, now_ns), allowed=True))
 
     def with_limits(self, reply: Reply, address: str) -> Reply:
-        """Return the reply with the headers of an address's limit."""
+        """Return the reply of the server itself as a public endpoint has it, with an address's limit."""
         decision = self.limits.guard.check(address_key(address), self._clock.monotonic_ns())
-        return limited(reply, replace(decision, allowed=True))
+        return limited(without_code(reply), replace(decision, allowed=True))
 
     def limits_of(self, bot: Listing) -> Mapping[str, Decision]:
         """Return the limits that the next request to each endpoint would meet."""
@@ -273,7 +275,7 @@ class PublicApi:
             await self._ledger.durable(position)
         except (Refusal, Unavailable) as error:
             self._note(ref, caller, given, error.code if isinstance(error, Refusal) else None)
-            return reply_to(error)
+            return without_code(reply_to(error))
         self._note(ref, caller, given, None)
         return success()
 

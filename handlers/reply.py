@@ -1,9 +1,9 @@
 """Replies. Invariant: every error has one shape, and its code decides all of it.
 
-    {"success": false, "error": "<text>", "status": <the HTTP status>}
+    {"success": false, "error": "<text>", "status": <the HTTP status>, "code": "<the code>"}
 
 `languages/refusal_texts.py` has the status and the text of each code. The headers of some codes, and the
-bodies with more fields, are here.
+fields that some bodies have beside these, are here. The two public endpoints answer without the code.
 """
 
 from collections.abc import AsyncGenerator, Collection, Mapping
@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from actions.views import Moment, Success, View, described
+from actions.views import Count, Success, View, described
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fault, in_words
@@ -32,6 +32,8 @@ JSON = "application/json"
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 """A stream that lasts as long as somebody watches it."""
 UNAVAILABLE_RETRY_SECONDS = "5"
+COUNT_RETRY_SECONDS = "3600"
+"""The wait until somebody may have set the actual server count of a bot."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -58,31 +60,43 @@ class Reply(Struct, frozen=True):
 
 
 class ErrorBody(View):
-    """The common shape of errors."""
+    """An error of the public endpoints, whose fields the contract names."""
 
     success: Annotated[bool, Meta(extra_json_schema={"const": False})] = False
     error: Annotated[str, described("A sentence that says what is wrong.")]
     status: Annotated[int, Meta(ge=400, le=599, description="The HTTP status.")]
 
 
-class InvalidFieldsBody(ErrorBody):
-    """The error of a body or a query that breaks rules."""
+class RefusalBody(ErrorBody, rename={"next_vote_ms": "nextVoteAt", "until_ms": "until"}):
+    """An error of any other endpoint, with its code. Some codes have one more field."""
 
-    fields: Annotated[
-        Mapping[str, str], Meta(min_length=1, description="The fault of each field that is not valid.")
+    code: Annotated[
+        str,
+        described(
+            "The code of the error, for programs. A code is never renamed, and its text may be. There may be "
+            "new codes: read an unknown one by its status.",
+            "no_such_listing",
+        ),
     ]
-
-
-class VotedTooSoonBody(ErrorBody, rename={"next_vote_ms": "nextVoteAt"}):
-    """The error of a vote within the cooldown."""
-
-    next_vote_ms: Moment
-
-
-class QuarantinedBody(ErrorBody, rename={"until_ms": "until"}):
-    """The error of an act that is forbidden to a user, up to a time; null means without end."""
-
-    until_ms: Moment | None
+    fields: Annotated[
+        Mapping[str, str] | UnsetType,
+        Meta(description="The fault of each field that is not valid; only with `invalid_fields`."),
+    ] = UNSET
+    next_vote_ms: Annotated[
+        Count | UnsetType,
+        described(
+            "The time when the user can vote again, in Unix milliseconds; only with `voted_too_soon`.",
+            1_750_000_000_000,
+        ),
+    ] = UNSET
+    until_ms: Annotated[
+        Count | UnsetType | None,
+        described(
+            "The end of the user's quarantine, in Unix milliseconds; null means without end. Only with "
+            "`quarantined` and `quarantined_without_end`.",
+            1_750_000_000_000,
+        ),
+    ] = UNSET
 
 
 _DONE = Success()
@@ -92,14 +106,17 @@ def success(view: Success = _DONE, status: int = 200) -> Reply:
     return Reply(status, encode_json(view), view=view)
 
 
-def failure(status: int, text: str) -> Reply:
-    """Return the answer to a request that the server itself refuses, which has no code."""
-    return Reply(status, encode_json(ErrorBody(error=text, status=status)))
-
-
 def refused(code: Code, **facts: Fact) -> Reply:
     """Return the answer to a request that is refused with a code."""
     return reply_to(Refusal(code, **facts))
+
+
+def without_code(reply: Reply) -> Reply:
+    """Return an answer of a public endpoint: the contract names every field of its errors."""
+    if reply.why is None:
+        return reply
+    body = ErrorBody(error=in_words(*reply.why), status=reply.status)
+    return replace(reply, body=encode_json(body))
 
 
 def method_not_allowed(methods: Collection[str], allow: str) -> Reply:
@@ -126,17 +143,14 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "invalid_operator_token": {"www-authenticate": "Bearer"},
     # No registered scheme, but a 401 must name one (RFC 9110, 15.5.2).
     "sign_in_required": {"www-authenticate": "Cookie"},
+    "count_unknown": {"retry-after": COUNT_RETRY_SECONDS},
     "unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "search_unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "cut_off": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "file_not_read": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
 }
-ERROR_BODIES: Mapping[Code, type[ErrorBody]] = {
-    "invalid_fields": InvalidFieldsBody,
-    "voted_too_soon": VotedTooSoonBody,
-    "quarantined": QuarantinedBody,
-    "quarantined_without_end": QuarantinedBody,
-}
+_BESIDE = ("next_vote_ms", "until_ms")
+"""Facts that an answer has beside its text."""
 Spoken = Refusal | TooManyRequests | Unavailable | SearchUnavailable | PlaceLost
 SPOKEN = (Refusal, TooManyRequests, Unavailable, SearchUnavailable, PlaceLost)
 """Every exception that has an answer; any other is a bug."""
@@ -146,12 +160,11 @@ def reply_to(error: Spoken) -> Reply:
     """Return the answer to one of the SPOKEN exceptions."""
     why = _why(error)
     code, facts = why
-    more: Mapping[str, Any] = facts
+    beside: dict[str, Any] = {name: facts[name] for name in _BESIDE if name in facts}
     if isinstance(error, Invalid):
-        more = {"fields": {name: in_words(*fault) for name, fault in error.faults.items()}}
-    kind, status = ERROR_BODIES.get(code, ErrorBody), SAID[code].status
-    beside = {name: more[name] for name in kind.__struct_fields__ if name in more}
-    body = kind(error=in_words(code, facts), status=status, **beside)
+        beside["fields"] = {name: in_words(*fault) for name, fault in error.faults.items()}
+    status = SAID[code].status
+    body = RefusalBody(error=in_words(code, facts), status=status, code=code, **beside)
     headers = _HEADERS.get(code, NO_HEADERS)
     if "retry_seconds" in facts:
         headers = {"retry-after": str(facts["retry_seconds"])}

@@ -38,7 +38,8 @@ class Endpoints:
 
     description: Late[Reply]
     """The OpenAPI document."""
-    description_page: Late[Reply]
+    documents: Mapping[str, Late[Reply]]
+    """The pages of the documentation, by path."""
     readiness: Callable[[], str | None]
     """Returns None when the gateway is ready, else why it is not."""
     public: PublicApi

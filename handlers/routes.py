@@ -7,7 +7,7 @@ fills it in.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -104,6 +104,75 @@ def _is_ready(to: Endpoints) -> Endpoint:
     return answer
 
 
+class DocumentPage(NamedTuple):
+    """A page for developers, which is in English.
+
+    Args:
+        name: the id of its operation.
+        text: the file in `docs/` that it shows; empty for a page of the OpenAPI document.
+    """
+
+    path: str
+    title: str
+    name: str
+    summary: str
+    description: str
+    text: str = ""
+
+
+GUIDE, REFERENCE, MANAGEMENT = "/docs/bots", "/docs", "/docs/management"
+DOCUMENTS = (
+    DocumentPage(
+        GUIDE,
+        "Guide for bots",
+        "readGuide",
+        "Read the guide for bot developers",
+        "The page leads from a key to the first reward, with code for Python and Node.",
+        text="bots.md",
+    ),
+    DocumentPage(
+        "/docs/coming-from",
+        "From other lists",
+        "readChanges",
+        "Read what to change when a bot comes from another list",
+        "The page says for each client of other lists what to change.",
+        text="coming-from.md",
+    ),
+    DocumentPage(
+        REFERENCE,
+        "API for bots",
+        "describeToPeople",
+        "Read the reference of the API for bots",
+        "The page shows the requests and the webhooks of bot developers as HTML, from the OpenAPI document.",
+    ),
+    DocumentPage(
+        MANAGEMENT,
+        "Management API",
+        "describeManagement",
+        "Read the reference of the management API",
+        "The page shows all other requests as HTML, from the OpenAPI document.",
+    ),
+)
+"""The pages of the documentation, in the order of their navigation."""
+
+
+def _document(row: DocumentPage) -> Route:
+    return Route(
+        "GET",
+        row.path,
+        row.name,
+        endpoint=lambda to: lambda _: to.documents[row.path].get(),
+        access="anyone",
+        tag="Service",
+        summary=row.summary,
+        description=row.description,
+        answer=None,
+        outcome="The page.",
+        content_type=HTML,
+        is_kept=True,
+    )
+
+
 _PUBLIC = (
     Route(
         "PATCH",
@@ -167,20 +236,7 @@ _SERVICE = (
         outcome="The document.",
         is_kept=True,
     ),
-    Route(
-        "GET",
-        "/docs",
-        "describeToPeople",
-        endpoint=lambda to: lambda _: to.description_page.get(),
-        access="anyone",
-        tag="Service",
-        summary="Read the API reference",
-        description="The page shows the OpenAPI document as HTML. It loads nothing else.",
-        answer=None,
-        outcome="The page.",
-        content_type=HTML,
-        is_kept=True,
-    ),
+    *map(_document, DOCUMENTS),
     Route(
         "GET",
         "/healthz",

@@ -9,6 +9,7 @@ RefusalCode = (
     Literal["no_count_given", "server_count_out_of_range", "command_count_out_of_range"]
     | Literal["server_count_too_far_off", "authorization_required", "invalid_key", "key_with_scheme"]
     | Literal["bot_not_found", "too_many_requests", "count_unknown", "count_asked_for"]
+    | Literal["malformed_request", "headers_too_large", "unknown_method", "too_slow"]
     | Literal["not_json", "not_an_object", "doubled_field", "body_too_large", "unreadable_form"]
     | Literal["from_elsewhere", "invalid_fields", "malformed_user"]
     | Literal["operator_token_required", "invalid_operator_token", "sign_in_required", "not_permitted"]
@@ -90,6 +91,15 @@ REFUSAL_TEXTS: Mapping[RefusalCode, Said] = {
         {"retry_seconds": 5},
         summary="The chat platform is being asked for the actual server count",
     ),
+    # Requests that are not read to their end
+    "malformed_request": Said(400, "The HTTP request is malformed."),
+    "headers_too_large": Said(
+        431,
+        "The request's headers are too large.",
+        summary="The request line and the headers are too large together",
+    ),
+    "unknown_method": Said(501, "This method is not implemented."),
+    "too_slow": Said(408, "The request took too long to arrive."),
     # Bodies, forms and queries
     "not_json": Said(400, "The body must be valid JSON in UTF-8.", summary="The body is not JSON"),
     "not_an_object": Said(400, "The body must be a JSON object.", summary="The body is not an object"),

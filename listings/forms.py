@@ -65,8 +65,8 @@ class WebhookSettings(Form, frozen=True):
     """The endpoint for votes and other events. Saving replaces url, token, language and events together."""
 
     of_the_whole: ClassVar[Mapping[str, Any]] = {
-        "if": {"properties": {"url": {"pattern": CHAT_URL}}},
-        # Each branch names every field: some validators refuse those that a branch does not know.
+        # Each part names every field: some validators refuse those that a part does not know.
+        "if": {"properties": {"url": {"pattern": CHAT_URL}, "token": {}, "language": {}, "events": {}}},
         "then": {
             "properties": {
                 "url": {"pattern": CHAT_WEBHOOK_URL},
@@ -121,9 +121,18 @@ class FailedSince(Form, frozen=True):
 
 
 class Voter(Form, frozen=True):
-    """The user who votes, or whom a test names as the voter."""
+    """The user who votes."""
 
     user: Snowflake
+
+
+class NewTest(Form, frozen=True):
+    """A test of a webhook."""
+
+    user: Annotated[
+        Snowflake | None,
+        About("The user whom the test names as the voter. If left out, it names the owner of the listing."),
+    ] = None
 
 
 class Voters(Form, frozen=True):
@@ -132,14 +141,15 @@ class Voters(Form, frozen=True):
     users: Annotated[tuple[Snowflake, ...], Size(0, 1_000)]
 
 
-def _way(name: str, **fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of one way to choose votes: the field that chooses, and what others must be."""
-    # Each branch names every field: some validators refuse those that a branch does not know.
-    return {"properties": {"reason": {}, "dry_run": {}, **fields}, "required": [name]}
+def _choice(**fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of some fields of a strike."""
+    # Each part names every field: some validators refuse those that a part does not know.
+    every = ("reason", "flagged", "since", "until", "users", "dry_run")
+    return {"properties": {**{name: {} for name in every}, **fields}}
 
 
 _NO_TIME: dict[str, dict[str, Any]] = {"since": {"type": "null"}, "until": {"type": "null"}}
-_ANY_TIME: dict[str, dict[str, Any]] = {"since": {"type": "integer"}, "until": {}}
+_NOBODY = {"maxItems": 0}
 
 
 def _one_way(users: tuple[str, ...], before: Mapping[str, Any]) -> Fault | None:
@@ -157,11 +167,13 @@ class Strike(Form, frozen=True):
     """The votes to remove: those of users, the flagged ones, or those within a time."""
 
     of_the_whole: ClassVar[Mapping[str, Any]] = {
-        "oneOf": [
-            _way("users", users={"minItems": 1}, flagged={"const": False}, **_NO_TIME),
-            _way("flagged", users={"maxItems": 0}, flagged={"const": True}, **_NO_TIME),
-            _way("since", users={"maxItems": 0}, flagged={"const": False}, **_ANY_TIME),
-        ]
+        "if": {**_choice(flagged={"const": True}), "required": ["flagged"]},
+        "then": _choice(users=_NOBODY, **_NO_TIME),
+        "else": {
+            "if": {**_choice(since={"type": "integer"}), "required": ["since"]},
+            "then": _choice(users=_NOBODY),
+            "else": {**_choice(users={"minItems": 1}, until={"type": "null"}), "required": ["users"]},
+        },
     }
 
     reason: Annotated[str, Size(1, 512), About(f"Shown to the owner. {ABOUT_PROSE}"), IN_PROSE]

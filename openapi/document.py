@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actions.users import ACTS, SESSION_PATTERN
+from actions.users import SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from forms.schema import type_schema
 from handlers.reply import (
-    ERROR_BODIES,
     EVENT_STREAM,
     JSON,
     KEPT_BRIEFLY,
     ErrorBody,
+    RefusalBody,
     Reply,
     encode_json,
     refused,
@@ -32,7 +32,7 @@ from kinds.kind import Kind
 from kinds.registry import KINDS
 from listings.webhooks import EVENT_PARTS
 from openapi.deployment import Deployment
-from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
+from openapi.errors import OUTSIDE, Error, errors
 from openapi.examples import (
     ANSWERS,
     BODIES,
@@ -44,11 +44,20 @@ from openapi.examples import (
     USER,
     answers_of,
 )
-from openapi.schemas import answer_name, component_of, is_required, name_of, query_parameters, ref
+from openapi.schemas import (
+    answer_name,
+    component_of,
+    is_required,
+    name_of,
+    query_parameters,
+    ref,
+    with_named_choices,
+)
 from operators.operator_pages import ALL_ROUTES
 
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]
+FILE = "application/octet-stream"
 
 _ABOUT = """This is the API of $name, a bot-listing platform. Bot developers push their bot's counts, ask
 whether a user has voted, and receive a webhook for each vote. The platform itself uses the management API.
@@ -63,8 +72,9 @@ without a prefix. A key is for one bot. The management and debug endpoints take 
 refused. An empty body is read as `{}`.
 
 **Errors** have one shape: `success` is false, `error` says what is wrong, `status` repeats the HTTP status.
-Some have one more field: `fields` has the fault of each field, `nextVoteAt` the time when the user can vote
-again, and `until` the end of the user's quarantine.
+All but those of the two public endpoints have a `code` for programs, which is never renamed. Some of these
+have one more field: `fields` has the fault of each field, `nextVoteAt` the time when the user can vote again,
+and `until` the end of the user's quarantine.
 
 **Limits.** Every answer of the public endpoints has the limit, the requests left, and the time to the reset.
 Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. Only
@@ -137,7 +147,10 @@ def openapi_document(deployment: Deployment) -> Node:
     responses = _Responses(every, routes)
     outside = "; ".join(f"{error.reply.status} `{_body(error.reply)['error']}`" for error in OUTSIDE)
     bodies = {name: example for examples in BODIES.values() for name, example in examples.items()}
-    refused = {error.name: {"summary": error.summary, "value": _body(error.reply)} for error in every}
+    refused = {
+        error.name: {"summary": error.summary, "value": _body(error.reply)}
+        for error in responses.errors.values()
+    }
     document: Node = {
         "openapi": "3.1.0",
         "info": {
@@ -284,7 +297,7 @@ def _operation(route: AnyRoute, responses: "_Responses") -> Node:
     if route.body is not None:
         operation["requestBody"] = _request_body(name_of(route.body), required=is_required(route.body))
     if route.takes_file:
-        operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
+        operation["requestBody"] = {"required": True, "content": {FILE: {"schema": ref("Upload")}}}
     return {**operation, "responses": responses.of(route)}
 
 
@@ -307,7 +320,8 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
 def _query_parameter(name: str, schema: Node) -> Node:
     bare = {key: value for key, value in schema.items() if key not in {"description", "examples"}}
     example = bare["enum"][0] if "enum" in bare else _QUERIES.get(name, BOT)
-    return _parameter(name, "query", schema["description"], bare, schema.get("examples", [example])[0])
+    shown = schema.get("examples", [example])[0]
+    return _parameter(name, "query", schema["description"], with_named_choices(bare), shown)
 
 
 _QUERIES: Mapping[str, Any] = {"limit": 50, "before": 1_024, "q": "example"}
@@ -355,7 +369,7 @@ _OF_PATHS: Mapping[str, tuple[str, str, Node, str]] = {
     "likes/{user_id}": ("voterId", *_USER_ID),
     "ratings/{user_id}": ("voterId", *_USER_ID),
     "sessions/{session_id}": ("sessionId", "The session's id.", _SESSION_ID, SESSION_ID),
-    "quarantines/{act}": ("act", "The act that the quarantine forbids.", {"enum": list(ACTS)}, "vote"),
+    "quarantines/{act}": ("act", "The act that the quarantine forbids.", ref("QuarantinedAct"), "vote"),
     "keys/{key_id}": ("keyId", "The key's id. It is not the key's value.", _OUR_ID, KEY_ID),
     "deliveries/{delivery_id}": ("deliveryId", "The delivery's id.", _OUR_ID, DELIVERY_ID),
 }
@@ -440,6 +454,8 @@ class _Responses:
 
     def __init__(self, every: Sequence[Error], routes: Iterable[AnyRoute]) -> None:
         self._by_code = {error.code: error for error in every}
+        self.errors = dict[str, Error]()
+        """The errors that the operations may answer, by name."""
         made = [refusal for route in routes for refusal in self._refusals(route)]
         uses = Counter(encode_json(refusal) for refusal in made)
         self.shared: Node = {each.name: each.node for each in made if uses[encode_json(each)] > 1}
@@ -467,10 +483,11 @@ class _Responses:
     def _refusals(self, route: AnyRoute) -> list["_Refusal"]:
         """Return the responses to refusals, by status."""
         by_status: dict[int, dict[str, list[Error]]] = {}
-        for code in (*route.refusals, "bug", TOO_LONG):
-            error = self._by_code[code]
-            family = FAMILIES.get(code, error.name[0].upper() + error.name[1:])
-            by_status.setdefault(error.reply.status, {}).setdefault(family, []).append(error)
+        for code in (*route.refusals, "bug", "headers_too_large"):
+            known = self._by_code[code]
+            error = known.public if route.access == "bot key" else known
+            self.errors[error.name] = error
+            by_status.setdefault(error.reply.status, {}).setdefault(error.family, []).append(error)
         return [
             _Refusal(
                 status,
@@ -487,8 +504,8 @@ def _refusal_node(route: AnyRoute, status: int, found: Sequence[Error]) -> Node:
     for name in {name: None for reply in replies for name in reply.headers}:
         always = all(name in reply.headers for reply in replies)
         headers[name] = _component("headers", name) if always else {**HEADERS[name], "required": False}
-    schema = _error_schema(status, replies)
-    content = {"schema": schema, "examples": _examples(error.name for error in found)}
+    body = ErrorBody if replies[0].why is None else RefusalBody
+    content = {"schema": ref(name_of(body)), "examples": _examples(error.name for error in found)}
     return {
         "description": _sentence(dict.fromkeys(error.summary for error in found)),
         "headers": headers,
@@ -507,20 +524,6 @@ def _common_headers(route: AnyRoute, status: int) -> Sequence[str]:
     if status == 429:
         return (*LIMITED, "retry-after")
     return LIMITED if route.access == "bot key" else EVERY
-
-
-def _error_schema(status: int, replies: Iterable[Reply]) -> Node:
-    """Return the shapes of errors with the status, the shapes with the most fields first."""
-    shapes = dict.fromkeys(sorted((_shape(reply) for reply in replies), key=_SHAPES.index))
-    refs = [{**ref(shape), "properties": {"status": {"const": status}}} for shape in shapes]
-    return refs[0] if len(refs) == 1 else {"anyOf": refs}
-
-
-_SHAPES = [*map(name_of, ERROR_BODIES.values()), name_of(ErrorBody)]
-
-
-def _shape(reply: Reply) -> str:
-    return name_of(ErrorBody if reply.why is None else ERROR_BODIES.get(reply.why.code, ErrorBody))
 
 
 def _body(reply: Reply) -> Any:

@@ -11,7 +11,7 @@ from actions.action import RefusedFor
 from actions.users import ACTS
 from forms.reading import read
 from handlers import reply
-from handlers.reply import Reply, failure, reply_to
+from handlers.reply import Reply, reply_to
 from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fault
@@ -19,7 +19,6 @@ from languages.texts import Facts
 from openapi.deployment import Deployment
 from openapi.examples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 
-TOO_LONG = "headers_too_large"
 REQUEST_ID = str(SAID["bug"].facts["number"])
 
 
@@ -31,13 +30,25 @@ class Error(NamedTuple):
     reply: Reply
 
     @property
+    def public(self) -> "Error":
+        """The error as the public endpoints answer it."""
+        return Error(f"public_{self.code}", self.summary, reply.without_code(self.reply))
+
+    @property
     def name(self) -> str:
         """The name in the document, such as `noSuchKey`."""
         first, *others = self.code.split("_")
         return first + "".join(each.capitalize() for each in others)
 
+    @property
+    def family(self) -> str:
+        """The name in that of a shared response."""
+        _, public, code = self.code.rpartition("public_")
+        found = _FAMILIES.get(code, "")
+        return f"{'Public' if public else ''}{found}" if found else self.name[0].upper() + self.name[1:]
 
-FAMILIES: Mapping[str, str] = {
+
+_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("authorization_required", "invalid_key", "key_with_scheme"), "ApiKeyRefused"),
     **dict.fromkeys(("operator_token_required", "invalid_operator_token"), "OperatorTokenRefused"),
     **dict.fromkeys(("not_json", "not_an_object", "doubled_field"), "Unreadable"),
@@ -51,7 +62,7 @@ FAMILIES: Mapping[str, str] = {
 }
 """The codes that the name of a shared response counts as one."""
 OUTSIDE = (
-    Error("malformed_request", "The request is not HTTP", failure(400, "The HTTP request is malformed.")),
+    Error("malformed_request", "The request is not HTTP", reply.refused("malformed_request")),
     Error("no_such_path", "There is nothing at this path", reply.refused("no_such_path")),
     Error(
         "method_not_allowed",
@@ -64,9 +75,7 @@ OUTSIDE = (
 
 def errors(deployment: Deployment) -> tuple[Error, ...]:
     """Return every error that an operation can be answered."""
-    too_large = failure(431, "The request's headers are too large.")
-    headers = Error(TOO_LONG, "The request line and the headers are too large together", too_large)
-    return (*_of_the_table(deployment), headers)
+    return tuple(_of_the_table(deployment))
 
 
 def _of_the_table(deployment: Deployment) -> Iterator[Error]:

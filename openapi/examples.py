@@ -31,7 +31,9 @@ SESSION_ID = "4f1d0c9a7b3e5826"
 NOW_MS = 1_750_000_000_000
 DAY_MS = 86_400_000
 SERVER_COUNT = 1_200
-QUARANTINE = Quarantine("vote", "You voted from many accounts.", OPERATOR, NOW_MS, NOW_MS + 7 * DAY_MS)
+FAR_MS = 4_102_444_800_000
+"""The year 2100. A time that must not be over yet is this one, so that readers can send the example."""
+QUARANTINE = Quarantine("vote", "You voted from many accounts.", OPERATOR, NOW_MS, FAR_MS)
 """The examples have one listing of each kind, the owner of all, and a user who has voted."""
 
 SCHEMAS = schema_components(ALL_ROUTES)
@@ -97,7 +99,7 @@ _GIVEN: Mapping[str, Mapping[str, Any]] = {
     **{
         name.format(kind.title): {**_shown(kind), "id": kind.id.sample}
         for kind in KINDS
-        for name in ("{}", "{}Answer", "Shown{}", "Approved{}", "{}Version")
+        for name in ("Listed{}", "{}Answer", "Shown{}", "Approved{}", "{}Version")
     },
     "Limit": {"requests": 10, "window_seconds": 7_200},
 }
@@ -294,6 +296,10 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "seenReports": Example("A report that you have seen", {"seen": [f"1750000000000-{USER}"]}),
     },
     "Voter": {"voter": Example("A user", {"user": USER})},
+    "NewTest": {
+        "ownersTest": Example("It names the owner", {}),
+        "usersTest": Example("It names a user", {"user": USER}),
+    },
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},
     "Strike": {
         "struckUsers": Example(
@@ -311,7 +317,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         ),
     },
     "QuarantineTerms": {
-        "untilThen": Example("For a week", {"reason": QUARANTINE.reason, "until": QUARANTINE.until_ms}),
+        "untilThen": Example("Until 2100", {"reason": QUARANTINE.reason, "until": QUARANTINE.until_ms}),
         "untilLifted": Example("Without an end", {"reason": "You sell votes."}),
     },
     "ActualServerCount": {"actualServerCount": Example("The count", {"server_count": SERVER_COUNT})},

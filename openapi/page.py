@@ -1,289 +1,280 @@
-"""The OpenAPI document as one HTML page. Invariant: it needs nothing but itself, and text is never markup.
+"""The pages of the documents: the API for bots, the management API, and the guide. Invariant: they read
+whole without script.
 
-No script, no other file: the style is in the page, and the page's policy lets the browser use nothing else.
-Elements are built by `_el`, which escapes every text that is not an element already.
+Each is made of the OpenAPI document, or of a text, and is the same for everybody. On a gateway with a site,
+it loads the style, the icons and one script from there, under the policy of the site. Without a site, the
+style is in the page, and its policy lets the browser use nothing else.
 """
 
 import base64
-import functools
 import hashlib
-import json
-import re
-from collections.abc import Iterable, Mapping
-from html import escape
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from handlers.reply import KEPT_BRIEFLY, Reply
-from openapi.deployment import Deployment
-from openapi.document import openapi_document
+from handlers.routes import DOCUMENTS, GUIDE, MANAGEMENT, REFERENCE
+from openapi.elements import Html, el, icon, prose, section
+from openapi.guide import Guide
+from openapi.lookup import Node
+from openapi.reference import Reference, operations
+from openapi.samples import LANGUAGES
+from openapi.trial import trial
 
-Node = Mapping[str, Any]
-LONGEST_PATTERN = 48  # longer ones are for programs; the description says it for people
-
+FOR_BOTS = ("Public",)
+"""The tags of bot developers. All others are those of the management API."""
 _WEBHOOKS = {
     "vote": ("webhook", "The vote webhook"),
     "listingEvent": ("other-webhooks", "Webhooks of other events"),
 }
 """The anchor and the title of each."""
+Contents = Sequence[tuple[str, Sequence[tuple[str, str]]]]
+"""The headings of a page and the links below each: address and text."""
 
 
-class _Html(str):
-    """Text that is markup already."""
-
-    __slots__ = ()
-
-
-@functools.cache
-def docs_reply(deployment: Deployment, style: str, *, has_site: bool = False) -> Reply:
-    """Return the answer of `GET /docs`.
+@dataclass(frozen=True)
+class PageFrame:
+    """The parts around the content of each page.
 
     Args:
-        style: the style of all pages.
-        has_site: true to lead back to the site.
+        name: the name of the platform.
+        home: the address of the site; empty without pages for people.
+        url: the address of the gateway; empty if it is not known.
+        headers: the headers of the site's pages; none without a site.
+        styles: the addresses of the stylesheets of the site.
+        style: the style, if there is no site to load it from.
+        script: the address of the script.
+        icons: the address of the icons.
+        icon: the address of the picture for the browser's tab.
+        logo: the address of the owner's logo.
     """
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    headers = {
-        "content-security-policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'",
-        "x-content-type-options": "nosniff",
-        **KEPT_BRIEFLY,
-    }
-    content = page(openapi_document(deployment), style, has_site=has_site).encode()
-    return Reply(200, content, headers, content_type="text/html; charset=utf-8")
+
+    name: str
+    home: str = ""
+    url: str = ""
+    headers: Mapping[str, str] | None = None
+    styles: tuple[str, ...] = ()
+    style: str = ""
+    script: str = ""
+    icons: str = ""
+    icon: str = ""
+    logo: str = ""
 
 
-def page(document: Node, style: str = "", *, has_site: bool = False) -> str:
-    info, components = document["info"], document["components"]
-    head = _el(
-        "head",
-        _el("meta", charset="utf-8"),
-        _el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        _el("title", f"{info['title']} API {info['version']}"),
-        _Html(f"<style>{style}</style>"),
-    )
-    home = {"href": "/"} if has_site else {}
-    name = _el("a" if has_site else "span", info["title"], class_="brand", **home)
-    more = _el("a", "OpenAPI 3.1", href="openapi.json", class_="button small end")
-    content = (
-        _el("h1", "API ", _el("span", info["version"], class_="dim")),
-        *_prose(info["description"]),
-        *(_tag_section(document, tag) for tag in document["tags"]),
-        *(
-            _section(anchor, title, *_operation(document, document["webhooks"][name]["post"]))
-            for name, (anchor, title) in _WEBHOOKS.items()
-        ),
-        _section(
-            "refusals", "Refusals", *(_refusal(document, *item) for item in components["responses"].items())
-        ),
-        _section("schemas", "Schemas", *(_schema(*item) for item in components["schemas"].items())),
-    )
-    body = _el(
-        "body",
-        _el("a", "Skip to the content", href="#main", class_="skip"),
-        _el("header", name, more, class_="top"),
-        _el("main", _contents(document), _el("div", *content), id="main", class_="docs", tabindex="-1"),
-    )
-    return "<!doctype html>" + _el("html", head, body, lang="en")
-
-
-def _el(name: str, /, *children: str, **attributes: str) -> _Html:
-    given = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
-    if name == "meta":
-        return _Html(f"<{name}{given}>")
-    inside = "".join(child if isinstance(child, _Html) else escape(child) for child in children)
-    return _Html(f"<{name}{given}>{inside}</{name}>")
-
-
-def _section(anchor: str, title: str, *content: _Html) -> _Html:
-    return _el("section", _el("h2", title, id=anchor), *content)
-
-
-def _prose(text: str) -> list[_Html]:
-    """Return paragraphs with `code` and **bold**, the Markdown of the document."""
-    return [_el("p", *_inline(" ".join(part.split()))) for part in text.split("\n\n")]
-
-
-def _inline(text: str) -> Iterable[str]:
-    for piece in re.split(r"(`[^`]+`|\*\*[^*]+\*\*)", text):
-        if piece.startswith("`"):
-            yield _el("code", piece[1:-1])
-        elif piece.startswith("**"):
-            yield _el("strong", piece[2:-2])
-        else:
-            yield piece
-
-
-def _operations(document: Node, tag: str) -> Iterable[tuple[str, str, Node]]:
-    for path, item in document["paths"].items():
-        for method, operation in item.items():
-            if tag in operation["tags"]:
-                yield method.upper(), path, operation
-
-
-def _contents(document: Node) -> _Html:
-    lists = []
-    for tag in document["tags"]:
-        links = [
-            _el("li", _el("a", operation["summary"], href=f"#{operation['operationId']}"))
-            for _, _, operation in _operations(document, tag["name"])
-        ]
-        lists.append(_el("details", _el("summary", tag["name"]), _el("ul", *links, class_="plain")))
-    rest = {
-        **{f"#{anchor}": title for anchor, title in _WEBHOOKS.values()},
-        "#refusals": "Refusals",
-        "#schemas": "Schemas",
-    }
-    links = [_el("li", _el("a", text, href=target)) for target, text in rest.items()]
-    contents = _el("nav", *lists, _el("ul", *links, class_="plain"), class_="toc", id="contents")
-    summary = _el("summary", "Contents", class_="button")
-    return _el("details", summary, _el("div", contents), class_="filters")
-
-
-def _tag_section(document: Node, tag: Node) -> _Html:
-    articles = [
-        _el(
-            "article",
-            _el("h3", operation["summary"], id=operation["operationId"]),
-            _el("p", _el("code", f"{method} {path}")),
-            *_operation(document, operation),
-        )
-        for method, path, operation in _operations(document, tag["name"])
-    ]
-    return _section(tag["name"].lower(), tag["name"], *_prose(tag["description"]), *articles)
-
-
-def _operation(document: Node, operation: Node) -> Iterable[_Html]:
-    yield from _prose(operation["description"])
-    schemes = document["components"]["securitySchemes"]
-    for name in (name for either in operation["security"] for name in either):
-        yield _el("p", _el("strong", "Authorization: "), *_inline(schemes[name]["description"]))
-    parameters = [_found(document, parameter) for parameter in operation.get("parameters", ())]
-    if parameters:
-        yield _table(
-            (
-                parameter["name"],
-                parameter["schema"],
-                f"In the {parameter['in']}. {parameter['description']}",
-                True,
-            )
-            for parameter in parameters
-        )
-    if "requestBody" in operation:
-        yield _el("p", _el("strong", "Body"))
-        yield from _content(document, operation["requestBody"])
-    for status, response in operation["responses"].items():
-        if "$ref" in response:
-            shared = _el("a", status, href=f"#response-{response['$ref'].rpartition('/')[2]}")
-            yield _el("p", shared, " ", _found(document, response)["description"])
-        else:
-            title = _el("summary", _el("strong", status), " ", response["description"])
-            yield _el("details", title, *_response(document, response))
-
-
-def _refusal(document: Node, name: str, response: Node) -> _Html:
-    heading = _el("h3", response["description"], id=f"response-{name}")
-    return _el("article", heading, *_response(document, response))
-
-
-def _response(document: Node, response: Node) -> Iterable[_Html]:
-    names = [text for name in response.get("headers", ()) for text in (", ", _el("code", name))][1:]
-    if names:
-        yield _el("p", "Headers: ", *names)
-    yield from _content(document, response)
-
-
-def _content(document: Node, holder: Node) -> Iterable[_Html]:
-    for media_type, media in holder.get("content", {}).items():
-        yield _el("p", _el("code", media_type), " ", *(_type(media["schema"]) if "schema" in media else ()))
-        for example in media.get("examples", {}).values():
-            found = _found(document, example)
-            shown = json.dumps(found["value"], indent=2, ensure_ascii=False)
-            yield _el("details", _el("summary", found["summary"]), _el("pre", _el("code", shown)))
-
-
-def _schema(name: str, schema: Node) -> _Html:
-    content: list[_Html] = []
-    if "description" in schema:
-        content += _prose(schema["description"])
-    if "properties" in schema:
-        required = schema.get("required", ())
-        content.append(
-            _table(
-                (field, of, of.get("description", ""), field in required)
-                for field, of in schema["properties"].items()
-            )
-        )
+def page_reply(frame: PageFrame, content: str) -> Reply:
+    """Return the answer with a page. It may be kept by every cache."""
+    if frame.headers is not None:
+        headers = {**frame.headers, "vary": "Accept-Encoding"}
     else:
-        content.append(_el("p", *_type(schema)))
-    return _el("article", _el("h3", name, id=f"schema-{name}"), *content)
+        digest = base64.b64encode(hashlib.sha256(frame.style.encode()).digest()).decode()
+        headers = {
+            "content-security-policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
+            "form-action 'none'; frame-ancestors 'none'",
+            "x-content-type-options": "nosniff",
+        }
+    return Reply(200, content.encode(), {**headers, **KEPT_BRIEFLY}, content_type="text/html; charset=utf-8")
 
 
-def _table(rows: Iterable[tuple[str, Node, str, bool]]) -> _Html:
-    return _el(
-        "table",
-        *(
-            _el(
-                "tr",
-                _el("th", _el("code", name), "" if required else " (optional)", scope="row"),
-                _el("td", *_type(schema), *_rules(schema)),
-                _el("td", *_inline(description)),
-            )
-            for name, schema, description, required in rows
+def bots_page(document: Node, frame: PageFrame) -> str:
+    """Return the page of the API for bots."""
+    shown = [operation for tag in FOR_BOTS for operation in operations(document, tag)]
+    form = partial(trial, icons=frame.icons) if frame.script else None
+    reference = Reference(document, shown, is_whole=True, trial=form)
+    calls = [reference.call(operation) for operation in shown]
+    hooks = {name: document["webhooks"][name]["post"] for name in _WEBHOOKS}
+    webhooks = [
+        section(anchor, title, *reference.webhook(hooks[name])) for name, (anchor, title) in _WEBHOOKS.items()
+    ]
+    lead = (
+        "Two requests and a webhook: push your bot's counts, ask whether a user has voted, and hear of each "
+        "vote as it happens."
+    )
+    return _page(
+        frame,
+        REFERENCE,
+        [
+            ("Requests", [(f"#{each.id}", each.node["summary"]) for each in shown]),
+            ("Webhooks", [(f"#{anchor}", title) for anchor, title in _WEBHOOKS.values()]),
+            ("All requests", [each for each in _RULES if each[0] != "#refusals"]),
+        ],
+        (
+            _title("API for bots", document),
+            el("p", lead, class_="lead"),
+            el(
+                "p",
+                "New here? The ",
+                el("a", "guide", href=GUIDE),
+                " leads to the first reward. Its clients wait and try again for you.",
+            ),
+            *_before(frame, "API_KEY", "an API key of your bot"),
+            *calls,
+            *webhooks,
+            *_rules(document, reference),
         ),
     )
 
 
-def _type(schema: Node) -> list[str]:
-    """Return the kind of a value in words, with links to other schemas."""
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return [_el("a", name, href=f"#schema-{name}")]
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in schema and "type" not in schema:
-            return [text for either in schema[keyword] for text in (" or ", *_type(either))][1:]
-    if "const" in schema:
-        return [_el("code", json.dumps(schema["const"]))]
-    if "enum" in schema:
-        return [text for value in schema["enum"] for text in (", ", _el("code", value or "null"))][1:]
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if kinds == ["array"]:
-        return ["list of ", *_type(schema["items"])]
-    return [" or ".join(kinds)]
-
-
-_RULES = {
-    "minimum": "at least {}",
-    "maximum": "at most {}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {}",
-    "maxItems": "at most {}",
-    "pattern": "like {}",
-    "default": "{} if left out",
-}
-
-
-def _rules(schema: Node) -> Iterable[str]:
-    """Yield the bounds of a value, and of the items of a list or the parts of an alternative."""
-    rules = [
-        text.format(json.dumps(schema[keyword]) if keyword == "default" else schema[keyword])
-        for keyword, text in _RULES.items()
-        if keyword in schema and (keyword != "pattern" or len(schema["pattern"]) <= LONGEST_PATTERN)
+def management_page(document: Node, frame: PageFrame) -> str:
+    """Return the page of the management API."""
+    tags = [tag for tag in document["tags"] if tag["name"] not in FOR_BOTS]
+    shown = {tag["name"]: [*operations(document, tag["name"])] for tag in tags}
+    every = [operation for of_tag in shown.values() for operation in of_tag]
+    reference = Reference(document, every, is_whole=False)
+    sections = [
+        section(
+            tag["name"].lower(),
+            tag["name"],
+            *prose(tag["description"]),
+            *(reference.call(operation) for operation in shown[tag["name"]]),
+        )
+        for tag in tags
+        if shown[tag["name"]]
     ]
-    if schema.get("uniqueItems"):
-        rules.append("none twice")
-    if rules:
-        yield _el("span", "; ", ", ".join(rules), class_="rule")
-    for part in [schema["items"]] if "items" in schema else schema.get("anyOf", ()):
-        yield from _rules(part)
+    return _page(
+        frame,
+        MANAGEMENT,
+        [
+            *(
+                (name, [(f"#{each.id}", each.node["summary"]) for each in of_tag])
+                for name, of_tag in shown.items()
+                if of_tag
+            ),
+            ("All requests", _RULES),
+        ],
+        (
+            _title("Management API", document),
+            el("p", "For the operators of the platform, and for programs of theirs.", class_="lead"),
+            _filter(len(every)),
+            *_before(frame, "OPERATOR_TOKEN", "the operator token"),
+            *sections,
+            *_rules(document, reference),
+        ),
+    )
 
 
-def _found(document: Node, node: Node) -> Node:
-    """Return the node that a reference within the document points at, or the node itself."""
-    if "$ref" not in node:
-        return node
-    found: Any = document
-    for step in node["$ref"].removeprefix("#/").split("/"):
-        found = found[step]
-    named: Node = found
-    return named
+_RULES = (
+    ("#rules", "Keys, limits, errors"),
+    ("#headers", "Headers of answers"),
+    ("#refusals", "Refusals"),
+    ("#schemas", "Schemas"),
+)
+
+
+def _rules(document: Node, reference: Reference) -> Iterable[Html]:
+    """Return the sections that hold for all operations. Schemas come last: the others lead to them."""
+    yield section("rules", "Keys, limits, errors", *prose(document["info"]["description"]))
+    yield reference.headers()
+    if reference.leads_to_refusals:
+        yield reference.refusals()
+    yield reference.schemas()
+
+
+def text_page(path: str, guide: Guide, frame: PageFrame) -> str:
+    """Return the page of a text."""
+    content = (el("h1", guide.title), guide.content)
+    return _page(frame, path, [("On this page", guide.headings)], [el("div", *content, class_="prose")])
+
+
+def _title(title: str, document: Node) -> Html:
+    return el("h1", title, " ", el("span", document["info"]["version"], class_="dim"))
+
+
+def _before(frame: PageFrame, secret: str, about: str) -> Iterable[Html]:
+    """Yield what samples take from the environment, and the choice of their language.
+
+    The labels of each sample name the same radio buttons, so a button says its own name.
+    """
+    yield el(
+        "p",
+        "Samples read two variables of the environment: ",
+        el("code", "API"),
+        ", the address of this gateway",
+        *([" (", el("code", frame.url), ")"] if frame.url else ()),
+        ", and ",
+        el("code", secret),
+        f", {about}.",
+    )
+    choices = []
+    for language, (name, _) in LANGUAGES.items():
+        checked = {"checked": ""} if not choices else {}
+        button = el("input", type="radio", name="language", id=f"in-{language}", aria_label=name, **checked)
+        choices.append(el("label", button, name))
+    legend = el("legend", "Language of the samples", class_="hidden")
+    yield el("fieldset", legend, *choices, class_="segment")
+
+
+def _filter(count: int) -> Html:
+    field = el(
+        "div",
+        el("label", "Filter by words, path or method", for_="filter"),
+        el("input", id="filter", type="search", autocomplete="off", spellcheck="false"),
+        el("p", f"{count} requests", class_="hint", id="shown", role="status"),
+        class_="field",
+    )
+    return el("div", field, class_="by-script", role="search")
+
+
+def _page(frame: PageFrame, path: str, contents: Contents, content: Iterable[Html]) -> str:
+    titles = {each.path: each.title for each in DOCUMENTS}
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("title", f"{titles[path]} · {frame.name}"),
+        *([el("link", rel="icon", href=frame.icon)] if frame.icon else ()),
+        *(el("link", rel="stylesheet", href=style) for style in frame.styles),
+        *([Html(f"<style>{frame.style}</style>")] if frame.style else ()),
+        *([el("script", src=frame.script, defer="")] if frame.script else ()),
+    )
+    others = [
+        el("li", el("a", title, href=address, **({"aria_current": "page"} if address == path else {})))
+        for address, title in titles.items()
+    ]
+    body = el(
+        "body",
+        el("a", "Skip to the content", href="#main", class_="skip"),
+        el(
+            "header",
+            _brand(frame),
+            el("a", "OpenAPI 3.1", href="/openapi.json", class_="button small end"),
+            class_="top",
+        ),
+        el(
+            "main",
+            el("nav", el("ul", *others, class_="plain"), class_="tabs", aria_label="Documents"),
+            el("div", _contents(contents, icons=frame.icons), el("div", *content), class_="docs"),
+            id="main",
+            tabindex="-1",
+        ),
+        el("p", id="said", role="status", class_="hidden"),
+    )
+    return "<!doctype html>" + el("html", head, body, lang="en")
+
+
+def _brand(frame: PageFrame) -> Html:
+    sign = icon(frame.icons, "mark", "mark")
+    if frame.logo:
+        sign = el("img", class_="mark", src=frame.logo, alt="")
+    name = el("span", frame.name, class_="two", dir="auto")
+    if not frame.home:
+        return el("span", sign, name, class_="brand")
+    return el("a", sign, name, class_="brand", href=frame.home)
+
+
+def _contents(contents: Contents, *, icons: str) -> Html:
+    """Return the links to the parts of a page. One of several lists is folded if it is long."""
+    parts: list[Html] = []
+    for title, links in contents:
+        listed = el("ul", *(el("li", el("a", text, href=target)) for target, text in links), class_="plain")
+        is_folded = len(contents) > 1 and len(links) > MOST_LINKS
+        parts += [el("details", el("summary", title), listed)] if is_folded else [el("h2", title), listed]
+    nav = el("nav", *parts, class_="toc", aria_label="Contents")
+    summary = el("summary", icon(icons, "list"), "Contents", class_="button whole")
+    return el("details", summary, el("div", nav), class_="filters")
+
+
+MOST_LINKS = 8
+"""The links below a heading that are shown. More are folded."""
+PAGES: Mapping[str, Callable[[Node, PageFrame], str]] = {REFERENCE: bots_page, MANAGEMENT: management_page}
+"""The functions that return the pages of the document, by path."""

@@ -6,22 +6,27 @@ component of that name.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from actions.views import Moment, Snowflake, id_view
 from core.rating_index import STARS
-from core.rows import WebhookEvent
+from core.rows import AuditAction, CheckOutcome, DeliveryState, ReportReason, Review, WebhookEvent
+from core.user_rows import QuarantinedAct
 from forms.fields import Form, declared_fields
 from forms.file_fields import FileRef
 from forms.schema import COMPONENTS, form_components, type_schema
-from handlers.reply import ERROR_BODIES, ErrorBody
+from handlers.reply import ErrorBody, RefusalBody
 from handlers.route import AnyRoute
-from kinds.kind import Kind
+from kinds.kind import Kind, choices_of
 from kinds.registry import KINDS
+from kinds.shared_fields import TEXT_LANGUAGES
+from languages.language_names import Language
+from listings.notices import NoticeDeed
 from listings.stats import StatsBody
+from people.permissions import ModeratorSource
 
 Node = dict[str, Any]
 _TEMPLATE = COMPONENTS + "{name}"
@@ -39,6 +44,7 @@ _NOT_OURS: Mapping[str, Node] = {
     },
     "Page": {"type": "string"},
     "Backup": {"type": "string", "format": "binary"},
+    "Upload": {"type": "string", "format": "binary", "description": "The bytes of a picture or a sound."},
     "Metrics": {
         "type": "string",
         "description": "Metrics in the text format of Prometheus, or in OpenMetrics 1.0.",
@@ -55,6 +61,29 @@ _OF_CONTENT = {
     "application/octet-stream": "Backup",
     "text/plain": "Metrics",
 }
+
+_CHOICES: Mapping[str, Collection[str]] = {
+    "ListingState": get_args(Review),
+    "ListingKind": tuple(map(str, KINDS)),
+    **{
+        f"{kind.title}Category": tuple(choices_of(kind.fields[name]))
+        for kind in KINDS
+        for name in kind.found_by.get("category", ())
+        if name not in kind.file_rules
+    },
+    "TextLanguage": TEXT_LANGUAGES,
+    "MessageLanguage": get_args(Language),
+    "CheckOutcome": get_args(CheckOutcome),
+    "DeliveryState": get_args(DeliveryState),
+    "WebhookEvent": get_args(WebhookEvent),
+    "ReportReason": get_args(ReportReason),
+    "QuarantinedAct": get_args(QuarantinedAct),
+    "ModeratorSource": get_args(ModeratorSource),
+    "Deed": get_args(AuditAction),
+    "NoticeDeed": get_args(NoticeDeed),
+}
+"""Choices that are components, by their names: most are in several schemas."""
+_NAMES = {frozenset(choices): name for name, choices in _CHOICES.items()}
 
 IsTest = Annotated[bool, Meta(extra_json_schema={"const": True})]
 IsNoTest = Annotated[bool, Meta(extra_json_schema={"const": False})]
@@ -141,29 +170,46 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
     of_forms = form_components(body for body in bodies if issubclass(body, Form))
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
-    errors: dict[type[Struct], None] = dict.fromkeys([ErrorBody, *ERROR_BODIES.values()])
     of_webhooks = [body for bodies in WEBHOOK_BODIES.values() for body in bodies]
-    of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
+    of_structs = _structs([*pushes, *answers, ErrorBody, RefusalBody, *of_webhooks])
     for kind in KINDS:
         form = of_forms[name_of(kind.edit)]
         texts = {name: schema for name, schema in form["properties"].items() if name not in kind.file_rules}
         written = {name: _unbound(schema) for name, schema in texts.items()}
-        for name in (kind.title, f"{kind.title}Answer", f"Shown{kind.title}", f"Approved{kind.title}"):
+        for name in (
+            f"Listed{kind.title}",
+            f"{kind.title}Answer",
+            f"Shown{kind.title}",
+            f"Approved{kind.title}",
+        ):
             shown = of_structs[name]["properties"] if name in of_structs else {}
             shown |= {field: schema for field, schema in written.items() if field in shown}
+    described = {**of_structs, **of_forms}
     return {
         "Stats": {
             "anyOf": [ref(name_of(push)) for push in pushes],
             "description": "At least one of the two counts.",
         },
-        **of_structs,
-        **of_forms,
+        **{name: with_named_choices(schema) for name, schema in described.items()},
+        **{name: {"type": "string", "enum": [*choices]} for name, choices in _CHOICES.items()},
         **_NOT_OURS,
         **{
             name: {"oneOf": [ref(name_of(body)) for body in bodies]}
             for name, bodies in WEBHOOK_BODIES.items()
         },
     }
+
+
+def with_named_choices(node: Any) -> Any:
+    """Return a schema that refers to choices which are components, so that clients have one type for them."""
+    if isinstance(node, list):
+        return [with_named_choices(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    name = _NAMES.get(frozenset(map(str, node["enum"]))) if isinstance(node.get("enum"), list) else None
+    if name is not None:
+        return {**ref(name), **_without(node, {"type", "enum"})}
+    return {key: with_named_choices(part) for key, part in node.items()}
 
 
 def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:

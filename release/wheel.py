@@ -18,6 +18,8 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PACKAGE = "votegate"
 NO_ROOMS = {"tests", "bench", "demo", "release"}
+PAGES = ("docs/bots.md", "docs/coming-from.md")
+"""Texts outside of the rooms that the gateway serves."""
 NAMED = re.compile(r"^([\w.-]+)", re.MULTILINE)
 PIN = re.compile(r"^([\w.-]+)==([\d.]+)", re.MULTILINE)
 
@@ -42,6 +44,7 @@ class Rooms(BuildHookInterface[Any]):
         built.write_text(_facts(root))
         build_data["force_include"] |= {
             **{str(path): f"{PACKAGE}/{path.name}" for path in (*rooms, root / "server.py")},
+            **{str(root / text): f"{PACKAGE}/{text}" for text in PAGES},
             **launcher,
             str(built): f"{PACKAGE}/core/built.py",
         }

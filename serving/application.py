@@ -17,7 +17,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.actors import ADDRESS, REQUEST_ID
 from core.clock import Clock
-from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
+from handlers.reply import EVENT_STREAM, SPOKEN, Reply, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource
 from languages.refusals import Refusal
@@ -152,7 +152,7 @@ def _options(resource: Resource) -> Reply:
 def _refused(resource: Resource, status: int) -> Reply:
     if status == 405 and resource.endpoints:
         return method_not_allowed(resource.endpoints, resource.allow)
-    return failure(status, "The request could not be read.")
+    return refused("malformed_request")
 
 
 @stream_request_body

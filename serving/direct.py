@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from core.clock import Clock
 from handlers.public import Caller, PublicApi
-from handlers.reply import JSON, Reply, failure
+from handlers.reply import JSON, Reply, refused
+from languages.said import Code
 from ratelimit.address import Proxy, client_address
 from ratelimit.bucket import LINES, headers, numbers
 from serving.traffic import REFUSED, Traffic
@@ -155,12 +156,12 @@ class Refusals:
         self._public = public
         self._answered = answered
 
-    def __call__(self, status: int, text: str, peer: str, target: bytes) -> bytes:
+    def __call__(self, status: int, code: Code, peer: str, target: bytes) -> bytes:
         """Return the response. `target` may be incomplete. No failure is counted, because the peer may be a
         proxy."""
         self._counts.add(status, 0)
         number = next_number()
         if self._answered is not None:
             self._answered(status, "-", target.decode("latin-1") or "-", peer, 0, number)
-        reply = failure(status, text)
+        reply = refused(code)
         return rendered(self._public.with_limits(reply, peer) if _PUBLIC.match(target) else reply, number)

@@ -51,6 +51,8 @@ from wire.parser import (
     RequestHead,
     RequestParser,
     Unread,
+    Unreadable,
+    UnreadCode,
 )
 from wire.phases import Phase, Step, after
 
@@ -68,7 +70,7 @@ ENDED = (OPENING, LINGERING, CLOSED)
 
 log = logging.getLogger(__name__)
 
-TOO_SLOW = (408, "The request took too long to arrive.")
+TOO_SLOW: Unreadable = (408, "too_slow")
 SLICES_AT_ONCE = 4
 """The slices of one connection that are parsed before other connections have their turn."""
 LINGER_SECONDS = 1.0
@@ -103,7 +105,7 @@ class ServerSide(Protocol):
     def now(self) -> float: ...
     @property
     def secure(self) -> bool: ...
-    def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
+    def refusal(self, status: int, code: UnreadCode, client: str, target: bytes) -> bytes:
         """Return the whole answer to a request that gets no further."""
 
     def go_on_later(self, connection: "Connection", /) -> None:
@@ -132,7 +134,7 @@ class Connection(asyncio.Protocol):
     _receiving: Exchange | None = None  # whose body is arriving
     _turn: Exchange | None = None
     _queue: list[Exchange] = field(default_factory=list)  # behind it
-    _refusal: tuple[int, str, bytes] | None = None  # behind these
+    _refusal: tuple[int, UnreadCode, bytes] | None = None  # behind these
 
     def __post_init__(self) -> None:
         self._parser = RequestParser(self._server.limits)
@@ -445,9 +447,9 @@ class Connection(asyncio.Protocol):
             case Unread(rest):
                 self._held[:0] = rest
                 self._server.go_on_later(self)
-            case Malformed(status, text, target):
+            case Malformed(status, code, target):
                 if self._phase in READS:  # else a refusal or an early answer is the last
-                    self._refuse(status, text, target)
+                    self._refuse(status, code, target)
 
     def _take_head(self, head: RequestHead, data: bytes) -> None:
         """Answer a request directly, or give it to the application. `data` is the slice that brought it."""
@@ -531,7 +533,7 @@ class Connection(asyncio.Protocol):
             self._set_deadline()
             self.go_on()
 
-    def _refuse(self, status: int, text: str, target: bytes) -> None:
+    def _refuse(self, status: int, code: UnreadCode, target: bytes) -> None:
         """Read nothing more, and write the refusal when it is its turn."""
         if self._phase in ENDED:
             return
@@ -539,7 +541,7 @@ class Connection(asyncio.Protocol):
         turn = self._turn
         self._held.clear()
         if turn is not None and turn is not broken:
-            self._refusal = (status, text, target)
+            self._refusal = (status, code, target)
             self._step(Step.NO_MORE)
             if broken is not None:
                 self._queue.remove(broken)
@@ -550,10 +552,10 @@ class Connection(asyncio.Protocol):
         if turn is not None and turn.head_written:
             self.abort()
         else:
-            self._speak_refusal(status, text, target)
+            self._speak_refusal(status, code, target)
 
-    def _speak_refusal(self, status: int, text: str, target: bytes) -> None:
-        self.write(self._server.refusal(status, text, self.remote_ip, target))
+    def _speak_refusal(self, status: int, code: UnreadCode, target: bytes) -> None:
+        self.write(self._server.refusal(status, code, self.remote_ip, target))
         self.linger()
 
     def write(self, data: bytes) -> "asyncio.Future[None]":

@@ -24,7 +24,16 @@ from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import DRAIN_SECONDS, Connection
 from wire.exchange import CLOSES, PostRoute
-from wire.parser import POST, POST_HEADS, ConnectionLimits, DirectRoute, KnownHeads, PageRoute, path_of
+from wire.parser import (
+    POST,
+    POST_HEADS,
+    ConnectionLimits,
+    DirectRoute,
+    KnownHeads,
+    PageRoute,
+    UnreadCode,
+    path_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +52,8 @@ WARN_SECONDS = 10
 TLS_SHUTDOWN_SECONDS = 86_400  # the connection has its own deadlines, which know whether the client reads
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
-Refuser = Callable[[int, str, str, bytes], bytes]
-"""Returns the answer to a request that gets no further, from its header lines on. Takes the status, a text,
+Refuser = Callable[[int, UnreadCode, str, bytes], bytes]
+"""Returns the answer to a request that gets no further, from its header lines on. Takes the status, a code,
 the client's address, and the known part of the target's path."""
 
 
@@ -204,8 +213,8 @@ class WireServer:
     def secure(self) -> bool:
         return self._tls is not None
 
-    def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
-        said = self._refusal(status, text, client, path_of(target))
+    def refusal(self, status: int, code: UnreadCode, client: str, target: bytes) -> bytes:
+        said = self._refusal(status, code, client, path_of(target))
         return self.status_lines[status] + CLOSES + said
 
     def tally(self) -> dict[str, int]:

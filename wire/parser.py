@@ -25,7 +25,7 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import httptools
 import msgspec
@@ -55,9 +55,13 @@ class ConnectionLimits:
 Fields = list[tuple[bytes, bytes]]
 """Names and values as the client sent them, in their order."""
 
-MALFORMED = (400, "The HTTP request is malformed.")
-HEADERS_TOO_LARGE = (431, "The request's headers are too large.")
-NOT_IMPLEMENTED = (501, "This method is not implemented.")
+UnreadCode = Literal["malformed_request", "headers_too_large", "unknown_method", "too_slow"]
+"""The reason why a request is not read on. The table of refusals has its text."""
+Unreadable = tuple[int, UnreadCode]
+"""The status of the answer, and its code."""
+MALFORMED: Unreadable = (400, "malformed_request")
+HEADERS_TOO_LARGE: Unreadable = (431, "headers_too_large")
+NOT_IMPLEMENTED: Unreadable = (501, "unknown_method")
 
 HEAD_END = b"\r\n\r\n"
 QUERY_FIELDS = 100
@@ -78,10 +82,10 @@ _NOT_IN_POSTS = _SPECIAL - {b"content-length"}
 class HeadRefused(Exception):
     """A request that gets no further."""
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, status: int, code: UnreadCode) -> None:
+        super().__init__(code)
         self.status = status
-        self.text = text
+        self.code = code
 
 
 def checked_head(
@@ -278,7 +282,7 @@ class Malformed(msgspec.Struct, frozen=True):
     """A request that cannot be read: its answer, and the known part of its target."""
 
     status: int
-    text: str
+    code: UnreadCode
     target: bytes
 
 
@@ -366,7 +370,7 @@ class RequestParser:
         """Turn an error into an event. Raises the error of a callback that has a bug."""
         cause = error.__context__
         if isinstance(cause, HeadRefused):
-            self._refuse(cause.status, cause.text)
+            self._refuse(cause.status, cause.code)
         elif isinstance(error, httptools.HttpParserCallbackError) and cause is not None:
             raise cause
         elif isinstance(error, httptools.HttpParserInvalidMethodError) and (target := target_of_line(data)):
@@ -375,10 +379,10 @@ class RequestParser:
         else:
             self._refuse(*MALFORMED)
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _refuse(self, status: int, code: UnreadCode) -> None:
         if self.stage is not OVER:
             self.stage = OVER
-            self._events.append(Malformed(status, text, self.target))
+            self._events.append(Malformed(status, code, self.target))
 
     def _measure(self, size: int) -> None:
         """Count the bytes of a slice, so that a head or a body that never ends has a limit, too."""

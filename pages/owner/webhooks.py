@@ -39,7 +39,7 @@ from languages.language_names import OWN_NAMES
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text, Words
-from listings.forms import Voter, WebhookSettings
+from listings.forms import NewTest, WebhookSettings
 from listings.queries import deliveries_page
 from listings.rules import listing_of
 from pages.dialogs import Question, Secret, question_page
@@ -158,7 +158,7 @@ async def save_and_test(page: PageCall, form: object) -> SavedWebhook:
     """Save the settings, and send a test at once. Its outcome is in the log, also if it is refused."""
     saved = await save_form(page, form)
     with contextlib.suppress(Refusal, Unavailable):  # the secret is shown in any case
-        await test(page.call.rechecked(), Voter(user=page.person.id))
+        await test(page.call.rechecked(), NewTest(user=page.person.id))
     return saved
 
 

@@ -176,6 +176,7 @@ class Walk(NamedTuple):
     def webhook(self, kind: Kind, listing: str) -> None:
         did, ref, url = self.did, kind.ref(listing), self.receiver.url
         assert did(f"webhook set {ref} {url} --auth-file -", input="a-secret")["has_token"] is True
+        assert did(f"webhook test {ref}")["user"] == OWNER
         assert did(f"webhook test {ref} {USER}")["state"] == "delivered"
         assert self.receiver.received[-1].headers["authorization"] == "a-secret"
         deliveries = did(f"webhook deliveries {ref} --limit 5")["deliveries"]

@@ -6,6 +6,7 @@ Each receiver is a process that gets real requests, with right signatures and fo
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -21,8 +22,10 @@ from languages.language_names import LANGUAGES
 from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
 from settings.model import WebhooksSettings
-from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.contract import set_webhook
+from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, ThreadGateway, eventually
 from tests.support.programs import installed
+from tests.support.raw_receivers import unused_port
 from webhook.messages import EXCERPT_CHARACTERS, new_secret, payload, signed_headers
 
 DOCUMENT = (ROOT / "docs/webhooks.md").read_text()
@@ -31,6 +34,8 @@ PROGRAMS = {kind: text for kind, text in BLOCKS if kind in {"python", "js"}}
 
 SECRET, OTHER_SECRET = new_secret(lambda size: b"a" * size), new_secret(lambda size: b"b" * size)
 BODY = b'{"bot":"111111111111111111","user":"333333333333333333","test":false}'
+VOTE = "vote of 333333333333333333"
+"""The line that a receiver prints for a vote."""
 TOLERANCE_SECONDS = 300
 SLACK_SECONDS = 60  # how far the clock may move between signing and checking
 
@@ -57,9 +62,10 @@ class Program:
         It prints after it has answered, so one more event marks the end.
         """
         assert self._process.stdout is not None
-        assert self.post(signed(delivery_id="last", body=b"the last"), b"the last") == 204
+        last = b'{"user":"the last","test":true}'
+        assert self.post(signed(delivery_id="last", body=last), last) == 204
         seen = []
-        while (line := self._process.stdout.readline()) not in {"", "received the last\n"}:
+        while (line := self._process.stdout.readline()) not in {"", "test for the last\n"}:
             seen.append(line.strip())
         return seen
 
@@ -87,7 +93,39 @@ def signed(
 
 def test_a_signed_request_is_received(program: Program) -> None:
     assert program.post(signed()) == 204
-    assert program.seen() == [f"received {BODY.decode()}"]
+    assert program.seen() == [VOTE]
+
+
+def test_only_a_vote_is_rewarded(program: Program) -> None:
+    for number, body in enumerate(text.strip().encode() for kind, text in BLOCKS if kind == "json"):
+        assert program.post(signed(delivery_id=f"event {number}", body=body), body) == 204
+    assert program.seen() == [
+        *(VOTE, VOTE, "test for 333333333333333333"),
+        *("event review.approved", "event review.denied", "event vote.struck", "event rating.posted"),
+    ]
+
+
+def test_the_minimal_receiver_tells_votes_from_the_rest() -> None:
+    address = ("127.0.0.1", unused_port())
+    command = [sys.executable, str(ROOT / "examples/receiver.py"), str(address[1]), "token"]
+    bodies = [text.strip() for kind, text in BLOCKS if kind == "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        eventually(lambda: _listens(address))
+        with requests.Session() as session:
+            session.trust_env = False
+            for body in bodies:
+                url = f"http://127.0.0.1:{address[1]}/votes"
+                headers = {"Authorization": "token"}
+                assert session.post(url, body, headers=headers, timeout=WAIT_SECONDS).status_code == 204
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in bodies]
+        process.terminate()
+    assert [line.partition(":")[0] for line in lines] == ["received a vote"] * 2 + ["received no vote"] * 5
+
+
+def _listens(address: tuple[str, int]) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(address) == 0
 
 
 def test_a_replayed_event_is_accepted_and_counted_once(program: Program) -> None:
@@ -95,7 +133,7 @@ def test_a_replayed_event_is_accepted_and_counted_once(program: Program) -> None
     retry = signed(delivery_id="one", age_seconds=-5)
     other = signed(delivery_id="two")
     assert [program.post(headers) for headers in (first, first, retry, other)] == [204] * 4
-    assert program.seen() == [f"received {BODY.decode()}"] * 2
+    assert program.seen() == [VOTE] * 2
 
 
 def test_forged_requests_are_refused(program: Program) -> None:
@@ -153,6 +191,26 @@ def test_during_a_rotation_a_receiver_with_either_secret_accepts(program: Progra
 @pytest.mark.parametrize(("kind", "path"), [("python", "verify.py"), ("js", "verify.js")])
 def test_the_examples_equal_those_of_the_document(kind: str, path: str) -> None:
     assert (ROOT / "examples" / path).read_text() == PROGRAMS[kind]
+
+
+def test_the_commands_of_operators_run(gateway: ThreadGateway) -> None:
+    installed("curl")
+    gateway.list_bot(BOT)
+    set_webhook(gateway, "http://127.0.0.1:9/votes")
+    names = {
+        "OPERATOR": f"Authorization: Bearer {gateway.operator_token}",
+        "MANAGE": f"{gateway.base_url}/manage",
+    }
+    commands = [text for kind, text in BLOCKS if kind == "sh" and "$MANAGE" in text]
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={**os.environ, **names, "no_proxy": "*"},
+            capture_output=True,
+            check=True,
+        )
+        assert json.loads(done.stdout)["success"] is True, command
 
 
 def test_the_payloads_equal_those_of_the_sender() -> None:

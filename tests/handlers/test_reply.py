@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
-from handlers.reply import SPOKEN, Spoken, limited, refused, reply_to
+from handlers.reply import SPOKEN, Spoken, limited, refused, reply_to, without_code
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fault, in_words
 from languages.texts import Text
@@ -18,7 +18,8 @@ from ratelimit.bucket import Decision, TooManyRequests
 def test_every_code_has_an_answer_with_its_status_and_its_text(code: Code) -> None:
     said = SAID[code]
     body = json.loads(refused(code, **said.facts).body) if code != "invalid_fields" else said_of_fields()
-    assert body == {"success": False, "error": in_words(code, said.facts), "status": said.status, **body}
+    known = {"success": False, "error": in_words(code, said.facts), "status": said.status, "code": code}
+    assert body == {**body, **known}
     assert refused("too_many_keys", most=2).why == Fault("too_many_keys", {"most": 2})
 
 
@@ -29,18 +30,26 @@ def said_of_fields() -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "text"),
+    ("error", "status", "code", "text"),
     [
-        (Unavailable("full"), 503, "Nothing can be written right now: full."),
-        (Unavailable(Text("it {what}", what="stops")), 503, "Nothing can be written right now: it stops."),
-        (SearchUnavailable(), 503, "Listings cannot be searched right now."),
-        (PlaceLost(), 410, in_words("place_lost")),
+        (Unavailable("full"), 503, "unavailable", "Nothing can be written right now: full."),
+        (
+            Unavailable(Text("it {what}", what="stops")),
+            503,
+            "unavailable",
+            "Nothing can be written right now: it stops.",
+        ),
+        (SearchUnavailable(), 503, "search_unavailable", "Listings cannot be searched right now."),
+        (PlaceLost(), 410, "place_lost", in_words("place_lost")),
     ],
 )
-def test_a_failure_that_is_nobodys_mistake_has_a_code_too(error: Spoken, status: int, text: str) -> None:
+def test_a_failure_that_is_nobodys_mistake_has_a_code_too(
+    error: Spoken, status: int, code: str, text: str
+) -> None:
     assert isinstance(error, SPOKEN)
     reply = reply_to(error)
-    assert json.loads(reply.body) == {"success": False, "error": text, "status": status}
+    assert json.loads(reply.body) == {"success": False, "error": text, "status": status, "code": code}
+    assert json.loads(without_code(reply).body) == {"success": False, "error": text, "status": status}
 
 
 def test_a_limit_that_is_used_up_has_an_answer_with_the_numbers_of_the_limit() -> None:
@@ -60,7 +69,7 @@ def test_a_limit_that_is_used_up_has_an_answer_with_the_numbers_of_the_limit() -
 )
 def test_some_answers_say_more_than_their_text(refusal: Refusal, beside: Mapping[str, Any]) -> None:
     body = json.loads(reply_to(refusal).body)
-    assert {name: body[name] for name in body.keys() - {"success", "error", "status"}} == beside
+    assert {name: body[name] for name in body.keys() - {"success", "error", "status", "code"}} == beside
 
 
 @pytest.mark.parametrize(
@@ -68,6 +77,8 @@ def test_some_answers_say_more_than_their_text(refusal: Refusal, beside: Mapping
     [
         (Refusal("voted_too_soon", retry_seconds=9, next_vote_ms=5), {"retry-after": "9"}),
         (Refusal("count_asked_for", retry_seconds=5), {"retry-after": "5"}),
+        (Refusal("count_unknown"), {"retry-after": "3600"}),
+        (Refusal("bug", number="9f2c4e6a8b0d1f35"), {}),
         (Refusal("cut_off"), {"retry-after": "5"}),
         (Refusal("operator_token_required"), {"www-authenticate": "Bearer"}),
         (Refusal("no_such_key"), {}),

@@ -18,7 +18,16 @@ from kinds.servers import SERVERS
 from openapi.examples import BOT, DELIVERY_ID, NOW_MS, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
-from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
+from tests.support.openapi_lookup import (
+    COMPONENTS,
+    DOCUMENT,
+    OPERATIONS,
+    PUBLIC,
+    filled,
+    found,
+    nodes,
+    validator,
+)
 from webhook.messages import payload
 
 WITHOUT_EXAMPLES = {
@@ -158,3 +167,15 @@ def test_every_event_of_an_endpoint_is_described() -> None:
     schema = COMPONENTS["schemas"]["ListingEvent"]
     kinds = {kind for each in schema["oneOf"] for kind in found(each)["properties"]["type"]["enum"]}
     assert kinds == {*get_args(WebhookEvent)} - {"vote"}
+
+
+# -- What generators of clients make of it ----------------------------------------------------------------
+
+
+def test_every_answer_of_an_error_is_one_of_two_schemas() -> None:
+    """The public endpoints answer without a code. A client has one type for all others."""
+    for operation in OPERATIONS.values():
+        expected = "Error" if operation in PUBLIC else "Refusal"
+        for status, node in operation["responses"].items():
+            schema = found(node)["content"][JSON]["schema"] if status >= "400" else None
+            assert schema in (None, {"$ref": f"#/components/schemas/{expected}"}), operation["operationId"]

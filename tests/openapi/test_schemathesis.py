@@ -7,7 +7,7 @@ order matters.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,58 +16,32 @@ import pytest
 import schemathesis
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import BaseSchema
 
 from actions.users import QuarantineTerms
-from blobs.blob_store import Blobs
-from core import events as ev
-from core.actors import OPERATOR, user_actor
-from core.events import Event
-from core.rows import Attempt, CoOwner, HandOver, Webhook
+from core.actors import OPERATOR
 from core.state import State
-from core.user_rows import Rating
-from forms.fields import LAST_MS, MAX_MS, Form, declared_fields
-from forms.file_fields import FileRef, files_of
+from forms.fields import LAST_MS, Form, declared_fields
 from forms.reading import read
 from grammars.http_urls import read_url
 from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from languages.refusals import Refusal
 from listings.forms import Denial, KeyName, WebhookSettings
-from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
-from openapi.examples import (
-    BODIES,
-    BOT,
-    CO_OWNER,
-    DELIVERY_ID,
-    KEY_ID,
-    NOW_MS,
-    OWNER,
-    SERVER_COUNT,
-    SESSION_ID,
-    USER,
-)
+from openapi.examples import BODIES, BOT, DELIVERY_ID, KEY_ID, NOW_MS, SESSION_ID, USER
 from operators.operator_pages import ALL_ROUTES
 from settings.model import WebhooksSettings
-from tests.support.described_rows import (
-    APPROVED_BOT,
-    APPROVED_SERVER,
-    CO_OWNER_ID,
-    KEY,
-    PRODUCTION_KEY,
-    SIGNED_IN,
-)
+from tests.support.described_rows import APPROVED_BOT, KEY
+from tests.support.described_world import SAMPLE_FILES, described, world
 from tests.support.examples import ALL_EXAMPLES, examples
-from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
+from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway
 from tests.support.made_listings import MADE_IDS, MADE_ROWS
 from tests.support.media_files import picture
 from tests.support.memory_ledger import empty_state
 from tests.support.openapi_lookup import DOCUMENT
-from tests.support.slots_set import actual_count_set, webhook_saved
 from tests.support.webhook_receiver import Receiver, receiving
 from webhook.chat import chat_target
 
@@ -75,17 +49,6 @@ Case = schemathesis.Case[Any]
 Tally = dict[str, Counter[int]]
 """The number of answers by operation and status."""
 
-DIGEST_SECRET = "the-digest-secret-of-these-tests-0123456789"
-SETTINGS: dict[str, object] = {
-    "keys.digest_secret": DIGEST_SECRET,
-    # No request is refused for the number of those before it, and every count is near the actual one.
-    "limits.stats.requests": 1_000_000,
-    "limits.voters.requests": 1_000_000,
-    "limits.failures.requests": 1_000_000,
-    "stats.max_difference": 10_000_000,
-    # Where webhooks may go is the deployment's, not the document's.
-    "webhooks.allow_http": True,
-}
 KNOWN_IDS = {
     "bots": BOT,
     "servers": SERVERS.id.sample,
@@ -158,13 +121,6 @@ def is_digest(value: object) -> bool:
 
 
 SNOWFLAKE = re.compile("[1-9][0-9]{16,19}")
-SAMPLE_FILES = {
-    file.digest: file
-    for kind in KINDS
-    for name in kind.fields
-    for file in files_of(getattr(kind.sample, name))
-}
-"""The files that the document's examples name: they are kept in every world."""
 SAMPLE_FILE = {
     name: next(file.digest for file in SAMPLE_FILES.values() if rules.fault(file) is None)
     for kind in KINDS
@@ -172,44 +128,6 @@ SAMPLE_FILE = {
     if kind.shown[name].widget != "pictures"
 }
 """Fields with one file, and the digest of a sample that they take."""
-
-
-def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
-    """Removes what there is, and makes both listings and all that hangs on them as the operation wants them.
-
-    Nothing to be submitted exists yet, nothing to be reviewed is decided, all else is approved. The user may
-    not vote, where that is not tried.
-    """
-    events: list[Event] = [ev.ListingRemoved(ref) for ref in refs]
-    events.append(ev.UserErased(USER, (SIGNED_IN.ref,)))
-    if not operation_id.startswith("voteFor"):
-        events.append(ev.UserMerged(SIGNED_IN))
-    if operation_id.startswith("submit"):
-        return events
-    for listing in (APPROVED_BOT, APPROVED_SERVER, *MADE_ROWS):
-        events.append(ev.ListingSaved(listing.ref, listing.owner_id, listing.profile, "in_review", NOW_MS))
-        if operation_id.startswith(("approve", "deny", "claim", "release")):
-            continue
-        attempt = Attempt(NOW_MS, 1, 204, None, "")
-        if "Offer" in operation_id:
-            offered = HandOver(user_actor(CO_OWNER), NOW_MS, MAX_MS)
-            events.append(ev.OwnerSet(listing.ref, OWNER, offered, "hand_over_offered", NOW_MS))
-        if operation_id in {"acceptInvitation", "endExtraOwner"}:
-            invited = CoOwner(CO_OWNER_ID, user_actor(USER), NOW_MS)
-            events.append(ev.CoOwnerSaved(listing.ref, invited, NOW_MS))
-        events += [
-            ev.ListingReviewed(listing.ref, "approved", None, NOW_MS),
-            webhook_saved(listing.ref, Webhook(url, NOW_MS)),
-            ev.DeliveryQueued(DELIVERY_ID, listing.ref, USER, test=False, at_ms=NOW_MS),
-            ev.DeliveryAttempted(DELIVERY_ID, listing.ref, 1, attempt, "delivered", None),
-        ]
-        if operation_id.startswith("rate"):
-            events.append(ev.VoteCast(listing.ref, USER, 1, NOW_MS))
-        elif "Rating" in operation_id:
-            rating = Rating(listing.ref, NOW_MS, 4, "It counts well, and its owner helps.")
-            events.append(ev.RatingSet(SIGNED_IN.ref, rating, NOW_MS))
-    key = replace(PRODUCTION_KEY, digest=KeyDigester(DIGEST_SECRET.encode()).digest(KEY))
-    return [*events, ev.KeySaved(APPROVED_BOT.ref, key), actual_count_set(APPROVED_BOT.ref, SERVER_COUNT)]
 
 
 @pytest.fixture(scope="module")
@@ -220,15 +138,8 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
-    kept = Blobs.ref
-
-    async def ref(files: Blobs, digest: str) -> FileRef | None:
-        return SAMPLE_FILES.get(digest) or await kept(files, digest)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Blobs, "ref", ref)
-        with running(tmp_path_factory.mktemp("promises") / "data", **SETTINGS) as gateway:
-            yield gateway
+    with described(tmp_path_factory.mktemp("promises") / "data") as gateway:
+        yield gateway
 
 
 @pytest.fixture(scope="module")
@@ -313,6 +224,8 @@ def check(case: Case, gateway: ThreadGateway, receiver: Receiver, tally: Tally) 
     response = case.call(base_url=gateway.base_url)
     tally[case.operation.label][response.status_code] += 1
     case.validate_response(response)
+    if response.status_code >= 400:
+        assert response.json()["status"] == response.status_code
 
 
 # -- What a schema allows is what its form reads ----------------------------------------------------------

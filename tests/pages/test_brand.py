@@ -34,7 +34,8 @@ HARBOUR: dict[str, object] = {
     "site.powered_by": False,
 }
 DOCUMENTS = (
-    *("/docs", "/openapi.json", "/manifest.webmanifest", "/robots.txt", "/sitemap.xml", "/bots.rss"),
+    *("/docs", "/docs/bots", "/docs/management", "/openapi.json", "/manifest.webmanifest", "/robots.txt"),
+    *("/sitemap.xml", "/bots.rss"),
     *(f"/bots/{BOT}.json", f"/bots/{BOT}/badge.svg", "/index.json", "/terms", "/nowhere", "/nowhere.json"),
 )
 DEBUG = (
@@ -128,7 +129,7 @@ def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGatewa
     answer = visitor.get(address)
     assert answer.text == ":root { --accent: #0b7a75; }\n"
     assert answer.headers["content-type"] == "text/css; charset=utf-8"
-    assert ":root { --accent: #0b7a75; }" in visitor.get("/docs").text
+    assert f'<link rel="stylesheet" href="{address}">' in visitor.get("/docs").text
     elsewhere = {"Sec-Fetch-Site": "none", "Accept-Encoding": "gzip"}
     assert f"{answer.text}</style>" in visitor.get("/", **elsewhere).text
 

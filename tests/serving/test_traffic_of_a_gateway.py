@@ -7,7 +7,7 @@ import pytest
 
 from core.clock import NS_PER_MS
 from core.durations import Durations
-from handlers.reply import Reply, failure
+from handlers.reply import Reply, refused
 from serving.traffic import OTHER, REFUSED, Series, Traffic
 from tests.support.gateways import BOT, OTHER_BOT, USER, ThreadGateway, eventually, running
 
@@ -97,7 +97,7 @@ def test_a_duration_is_of_the_monotonic_clock(watched: Watched, monkeypatch: pyt
     def slowly() -> Reply:
         clock.set_wall(-3_600)
         clock.advance_ms(300)
-        return failure(503, "slow")
+        return refused("cut_off")
 
     monkeypatch.setattr("handlers.routes.success", slowly)
     asked = watched.counted(lambda: watched.gateway.request("GET", "/healthz"))

@@ -1,11 +1,13 @@
 """Texts of the contract, a gateway for tests of it, and questions to a gateway."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 from requests import Response
@@ -13,6 +15,7 @@ from requests import Response
 from forms.file_fields import FileRef
 from kinds.kind import Given, Kind
 from kinds.registry import KINDS
+from languages.said import SAID
 from tests.support.gateways import (
     BOT,
     OWNER,
@@ -156,23 +159,40 @@ def clear_error(response: Response) -> int:
     assert body["status"] == response.status_code != 500
     assert isinstance(body["error"], str)
     assert body["error"]
-    assert body.keys() <= {"success", "error", "status", "fields", "nextVoteAt", "until"}
+    assert body.keys() <= {"success", "error", "status", "code", "fields", "nextVoteAt", "until"}
+    assert coded(response).items() <= body.items()
     return response.status_code
+
+
+def coded(response: Response) -> Mapping[str, str]:
+    """Return the code of an error, as its body has it. The public endpoints name none."""
+    if re.fullmatch(r"/bots/[^/]+/(stats|voters/[^/]+)/?", urlsplit(response.request.path_url).path):
+        assert "code" not in response.json()
+        return {}
+    code = response.json()["code"]
+    assert SAID[code].status == response.status_code
+    return {"code": code}
 
 
 def refusal(response: Response) -> tuple[int, str]:
     """Return status and text of an error that has the common shape and nothing else."""
     body = response.json()
     assert response.headers["content-type"] == "application/json"
-    assert body == {"success": False, "error": body["error"], "status": response.status_code}
+    assert body == {
+        "success": False,
+        "error": body["error"],
+        "status": response.status_code,
+        **coded(response),
+    }
     return response.status_code, body["error"]
 
 
 def wrong_fields(response: Response) -> set[str]:
     """Return the fields that a validation error names."""
     body = response.json()
-    assert set(body) == {"success", "error", "status", "fields"}
+    assert set(body) == {"success", "error", "status", "code", "fields"}
     assert (body["success"], body["status"], response.status_code) == (False, 400, 400)
+    assert body["code"] == "invalid_fields"
     assert all(isinstance(reason, str) and reason for reason in body["fields"].values())
     return {name.partition(".")[0] for name in body["fields"]}
 

@@ -23,7 +23,7 @@ import requests
 import uvloop
 
 from core.state import State
-from gateway.serve import Gateway, serve
+from gateway.serve import Gateway, Logs, new_logs, serve
 from journal.segments import list_segments
 from operators.recent_errors import RecentErrors
 from serving.log_output import LogOutput
@@ -179,7 +179,8 @@ class ThreadGateway(Client):
             self._stop = asyncio.Event()
             logging.getLogger().addHandler(errors)
             try:
-                await serve(self.settings, self.clock, self._stop, started, output=self.output, errors=errors)
+                logs = Logs(self.output or new_logs().output, errors)
+                await serve(self.settings, self.clock, self._stop, started, logs=logs)
             finally:
                 logging.getLogger().removeHandler(errors)
 

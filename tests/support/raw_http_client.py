@@ -40,7 +40,8 @@ class Answer(NamedTuple):
     def refusal(self) -> tuple[int, str]:
         """Status and text of an error in the common shape."""
         error: dict[str, Any] = json.loads(self.body)
-        assert error == {"success": False, "error": error["error"], "status": self.status}
+        assert error == {**error, "success": False, "status": self.status}
+        assert error.keys() - {"code"} == {"success", "error", "status"}
         return self.status, error["error"]
 
 

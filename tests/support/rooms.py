@@ -46,7 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("actions", "core", "decoder", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook", "workers"),
     },
-    "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
+    "dev": {"actions", "core", "handlers", "ratelimit", "serving", "storage", "watchers"},
+    "openapi": {"actions", "core", "votes", "listings", "people", "handlers", "operators", "watchers"},
     "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}

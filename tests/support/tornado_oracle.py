@@ -18,7 +18,8 @@ from tornado.web import Application
 from gateway.api import Api
 from gateway.front import Front
 from gateway.store import Runtime
-from handlers.reply import failure
+from handlers.reply import refused
+from languages.said import Code
 from serving.direct import next_number, rendered
 from serving.direct_posts import DirectPosts
 from serving.kept_pages import KeptPages
@@ -99,13 +100,14 @@ class _Stream(IOStream):
 
 
 def _malformed() -> bytes:
-    return _refusal(400, "The HTTP request is malformed.")
+    return _refusal("malformed_request")
 
 
 def _headers_too_large() -> bytes:
-    return _refusal(431, "The request's headers are too large.")
+    return _refusal("headers_too_large")
 
 
-def _refusal(status: int, text: str) -> bytes:
-    line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n"
-    return line.encode() + rendered(failure(status, text), next_number())
+def _refusal(code: Code) -> bytes:
+    reply = refused(code)
+    line = f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}\r\nConnection: close\r\n"
+    return line.encode() + rendered(reply, next_number())

@@ -21,7 +21,7 @@ from wire.http_server import WireServer
 from wire.listening import listen
 
 TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
-DOCS = request("GET", "/docs")
+DOCS = request("GET", "/docs/management")
 BODY_BEGUN = request("POST", "/healthz", "Content-Length: 10") + b"12345"
 NO_CHUNK = request("POST", "/healthz", "Transfer-Encoding: chunked") + b"x\r\n"
 

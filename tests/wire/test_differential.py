@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 
 from cli.demo import make_demo
+from languages.said import in_words
 from tests.support.examples import affordable, examples
 from tests.support.gateways import ThreadGateway, eventually, running
 from tests.support.generated_conversations import KEY, Asked, conversations
@@ -23,7 +24,7 @@ from wire.parser import HEADERS_TOO_LARGE, MALFORMED
 
 REF = "bots/123456789012345678"
 WINDOW_SECONDS = 300
-UNREAD = {text for _, text in (MALFORMED, HEADERS_TOO_LARGE)}
+UNREAD = {in_words(code) for _, code in (MALFORMED, HEADERS_TOO_LARGE)}
 SETTINGS: dict[str, object] = {
     "keys.digest_secret": "the same secret for both gateways",
     "server.trusted_proxies": "127.0.0.0/8",

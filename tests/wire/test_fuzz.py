@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, note
 from hypothesis import strategies as st
 
+from languages.said import in_words
 from tests.support.examples import examples
 from tests.support.gateways import ThreadGateway, running
 from tests.support.memory_transport import Pipe, PipeLoop
@@ -41,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 PATIENCE_SECONDS = 400.0
 """More than all time-outs together."""
-REFUSED = {text for _, text in (MALFORMED, HEADERS_TOO_LARGE, NOT_IMPLEMENTED, TOO_SLOW)}
+REFUSED = {in_words(code) for _, code in (MALFORMED, HEADERS_TOO_LARGE, NOT_IMPLEMENTED, TOO_SLOW)}
 
 
 def told(story: Story) -> Pipe:

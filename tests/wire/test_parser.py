@@ -254,7 +254,7 @@ def test_a_head_without_an_end_is_too_large_at_its_limit(before: bytes, piece: i
         taken += piece
     assert LIMITS.header_bytes - piece < taken - 1 <= LIMITS.header_bytes + piece
     assert isinstance(events[-1], Malformed)
-    assert (events[-1].status, events[-1].text) == HEADERS_TOO_LARGE
+    assert (events[-1].status, events[-1].code) == HEADERS_TOO_LARGE
 
 
 def test_empty_lines_without_end_are_too_large_too() -> None:

@@ -22,7 +22,7 @@ from tests.support.raw_http_client import (
 )
 from tests.support.webhook_receiver import Receiver, accept_when_released
 
-DOCS = request("GET", "/docs")
+DOCS = request("GET", "/docs/management")
 BACKUP = request("GET", "/debug/snapshot", OPERATOR)
 KERNEL_BYTES = 212_992
 """The most bytes that Linux keeps of a Unix socket until they are read (net.core.wmem_default)."""
@@ -181,7 +181,7 @@ def test_a_client_that_reads_nothing_is_cut_off_and_has_made_the_gateway_hold_li
     with calling(on_unix.base_url) as other:
         assert other.ask(HEALTH).status == 200
     eventually(lambda: "/healthz" in on_unix.log)
-    made = on_unix.log.count('"/docs"') - 1
+    made = on_unix.log.count('"/docs/management"') - 1
     assert made * answer_bytes < KERNEL_BYTES + 4 * answer_bytes
 
 

@@ -375,6 +375,7 @@ def test_a_user_under_quarantine_cannot_vote_until_it_is_over(gateway: ThreadGat
         "success": False,
         "error": f"The user is under quarantine until {until:%Y-%m-%d %H:%M} (UTC): Bought votes.",
         "status": 403,
+        "code": "quarantined",
         "until": until_ms,
     }
     assert gateway.cast(OTHER_USER, path)["vote"] == 1

@@ -95,6 +95,7 @@ def test_voting_too_early_is_409_with_the_time_left(
         "success": False,
         "error": f"This user can vote again in {left} seconds.",
         "status": 409,
+        "code": "voted_too_soon",
         "nextVoteAt": first["nextVoteAt"],
     }
     assert response.headers["retry-after"] == str(left)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.contract import BOT_PATH, attempted, deliveries, endless, pending, set_webhook
-from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
+from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, OWNER, SERVER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, status
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
@@ -52,6 +52,18 @@ def test_a_test_sends_user_and_test_true_with_no_bot_and_no_guild(
     gateway.done("POST", f"{path}/webhook/test", {"user": USER})
 
     assert sent(receiver) == {"user": USER, "test": True}
+
+
+@pytest.mark.parametrize("body", [None, {}, {"user": None}])
+def test_a_test_without_a_user_names_the_owner_of_the_listing(
+    gateway: ThreadGateway, receiver: Receiver, body: dict[str, None] | None
+) -> None:
+    set_webhook(gateway, receiver.url)
+
+    tested = gateway.operate("POST", f"{BOT_PATH}/webhook/test", body)
+
+    assert (tested.status_code, tested.json()["user"]) == (200, OWNER)
+    assert sent(receiver) == {"user": OWNER, "test": True}
 
 
 def test_it_is_a_post_of_json_to_the_configured_url(gateway: ThreadGateway, receiver: Receiver) -> None:

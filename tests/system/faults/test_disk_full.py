@@ -100,7 +100,7 @@ class Voters:
             self.voted.append(user)
         else:
             body = answer.json()
-            assert body == {"success": False, "error": body["error"], "status": answer.status_code}
+            assert body == {**body, "success": False, "status": answer.status_code, "code": "unavailable"}
             assert body["error"]
         return answer.status_code
 

@@ -1,0 +1,115 @@
+import { backgroundClock, type Clock } from "./clock";
+import type { Client, Counts } from "./client";
+import { RateLimited, Unavailable, VotegateError } from "./errors";
+
+/** A `Client` of discord.js 14, alone or started by a `ShardingManager`. */
+export interface DiscordClient {
+  isReady(): boolean;
+  readonly guilds: { readonly cache: { readonly size: number } };
+  readonly shard: { readonly ids: readonly number[]; fetchClientValues(name: string): Promise<unknown[]> } | null;
+}
+
+/** A `ShardingManager` of discord.js 14. */
+export interface DiscordShardingManager {
+  readonly shards: { readonly size: number; every(test: (shard: { readonly ready: boolean }) => boolean): boolean };
+  readonly totalShards: number | "auto";
+  fetchClientValues(name: string): Promise<unknown[]>;
+}
+
+/** A `Client` of Eris. */
+export interface ErisClient {
+  readonly ready: boolean;
+  readonly guilds: { readonly size: number };
+  readonly unavailableGuilds: { readonly size: number };
+}
+
+/** A bot whose servers `autoPost` can count. */
+export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
+
+/** Settings of `autoPost`. */
+export interface AutoPostOptions {
+  /** Seconds between two pushes; 3600. The platform allows two pushes in two hours. */
+  readonly interval?: number | undefined;
+  /** The number of commands, pushed beside the servers. */
+  readonly commandCount?: number | undefined;
+  /** Called after each push. */
+  readonly onPost?: ((counts: Counts) => unknown) | undefined;
+  /** Called with each failure. Without it, failures are written to the console. */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Replaces the clock of the computer. */
+  readonly clock?: Clock | undefined;
+}
+
+/** Pushes the counts of a bot until it is stopped. */
+export interface AutoPoster {
+  stop(): void;
+}
+
+const HOUR = 3600;
+const UNTIL_READY = 5;
+const AFTER_FAILURE = 300;
+
+/**
+ * Push the servers of a bot as soon as it is ready, then once an hour. Nothing is ever thrown into the bot.
+ *
+ * Among the processes that a `ShardingManager` starts, only the one of shard 0 pushes, for all.
+ */
+export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}): AutoPoster {
+  const stopped = new AbortController();
+  const pushes = !("shard" in bot && bot.shard && !bot.shard.ids.includes(0));
+  if (pushes) run(bot, client, options, stopped.signal).catch(() => {}); // ends only when it is stopped
+  return { stop: () => stopped.abort() };
+}
+
+async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: AbortSignal): Promise<void> {
+  const { interval = HOUR, clock = backgroundClock, onPost, onError = (error) => console.error(`Votegate: ${String(error)}`) } = options;
+  for (;;) {
+    let pause = interval;
+    try {
+      const serverCount = await serversOf(bot);
+      if (serverCount === null) {
+        pause = UNTIL_READY;
+      } else {
+        const counts = { serverCount, commandCount: options.commandCount };
+        await client.postStats(counts);
+        await quietly(() => onPost?.(counts));
+      }
+    } catch (error) {
+      pause = pauseAfter(error, interval);
+      // After restarts the limit may be used up: the counts go out later, and there is nothing to report.
+      if (!(error instanceof RateLimited)) await quietly(() => onError(error));
+    }
+    await clock.sleep(pause * 1000, stopped);
+  }
+}
+
+function pauseAfter(error: unknown, interval: number): number {
+  if (error instanceof RateLimited || error instanceof Unavailable) return error.wait ?? AFTER_FAILURE;
+  return error instanceof VotegateError ? interval : AFTER_FAILURE;
+}
+
+/** Return the number of servers of all shards; `null` while one of them is not ready. */
+async function serversOf(bot: Bot): Promise<number | null> {
+  if ("fetchClientValues" in bot) {
+    return bot.shards.size === bot.totalShards && bot.shards.every((shard) => shard.ready) ? sumOf(bot) : null;
+  }
+  if (!("isReady" in bot)) return bot.ready ? bot.guilds.size + bot.unavailableGuilds.size : null;
+  if (!bot.isReady()) return null;
+  if (!bot.shard) return bot.guilds.cache.size;
+  const statuses = await bot.shard.fetchClientValues("ws.status");
+  return statuses.every((status) => status === 0) ? sumOf(bot.shard) : null; // 0: ready
+}
+
+async function sumOf(shards: { fetchClientValues(name: string): Promise<unknown[]> }): Promise<number> {
+  const sizes = (await shards.fetchClientValues("guilds.cache.size")) as number[];
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** Call a handler of the user, whose failure is not ours. */
+async function quietly(handler: () => unknown): Promise<void> {
+  try {
+    await handler();
+  } catch {
+    // Nothing may stop the pushes.
+  }
+}

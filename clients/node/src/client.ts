@@ -1,0 +1,205 @@
+import { errorIn, isTemporary, lacksFields, usedUpFor } from "./replies";
+import { systemClock, type Clock } from "./clock";
+import { RateLimited, type VotegateError } from "./errors";
+import { exchange, type Reply, type Outgoing } from "./exchange";
+
+/** Settings of a client. */
+export interface ClientOptions {
+  /** The API key of the bot, and nothing before it. */
+  readonly key: string;
+  /** The id of the bot, as text: a number would be rounded. */
+  readonly botId: string;
+  /** The address of the platform, such as `https://votes.example`. */
+  readonly baseUrl: string;
+  /** Seconds in which an answer must be there; 10. */
+  readonly timeout?: number | undefined;
+  /** Seconds that a call may spend with waiting before it fails; 60. */
+  readonly longestWait?: number | undefined;
+  /** Replaces the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Replaces the clock of the computer. */
+  readonly clock?: Clock | undefined;
+}
+
+/** The counts of a push: one of them, or both. */
+export interface Counts {
+  /** The sum of the servers of all shards. */
+  readonly serverCount?: number | undefined;
+  /** The number of commands that the bot has. */
+  readonly commandCount?: number | undefined;
+}
+
+/** The votes of a user for the bot. */
+export interface VoteStatus {
+  /** True if the user has voted in the last 24 hours. */
+  readonly voted: boolean;
+  /** How often the user has ever voted. */
+  readonly votes: number;
+  /** The time of the latest vote; `null` for never. */
+  readonly lastVote: Date | null;
+}
+
+interface Push {
+  readonly fields: Record<string, number>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Endpoint = "stats" | "voters";
+
+const LONGEST_BACK_OFF = 60;
+
+/**
+ * Pushes the counts of a bot, and asks for votes.
+ *
+ * Waits and sends again after 429, 5xx and a broken connection, as long as the waits of a call stay within `longestWait`.
+ */
+export class Client {
+  readonly #url: string;
+  readonly #headers: Outgoing["headers"];
+  readonly #timeout: number;
+  readonly #longestWait: number;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #clock: Clock;
+  /** For each endpoint, the monotonic time until which its limit is used up. */
+  readonly #usedUpUntil: Record<Endpoint, number> = { stats: 0, voters: 0 };
+  /** Callers whose counts are under way or wait, oldest first. */
+  readonly #pushes: Push[] = [];
+  #pushing = false;
+
+  constructor(options: ClientOptions) {
+    this.#url = `${checkedUrl(options.baseUrl)}/bots/${checkedId(options.botId, "botId")}`;
+    this.#headers = { authorization: checkedKey(options.key), "content-type": "application/json" };
+    this.#timeout = options.timeout ?? 10;
+    this.#longestWait = options.longestWait ?? 60;
+    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * Push one count or both.
+   *
+   * One push is under way at a time. Counts that wait for it are replaced by newer ones, and all their callers get the
+   * result of the push that carries the newest.
+   *
+   * @throws VotegateError
+   */
+  async postStats(counts: Counts): Promise<void> {
+    const fields: Record<string, number> = {};
+    if (counts.serverCount !== undefined) fields.server_count = checkedCount(counts.serverCount, "serverCount");
+    if (counts.commandCount !== undefined) fields.command_count = checkedCount(counts.commandCount, "commandCount");
+    if (Object.keys(fields).length === 0) throw new TypeError("give serverCount, commandCount, or both");
+    return new Promise((resolve, reject) => {
+      this.#pushes.push({ fields, resolve, reject });
+      if (!this.#pushing) void this.#push();
+    });
+  }
+
+  /**
+   * Ask for the votes of a user.
+   *
+   * @throws VotegateError
+   */
+  async voteStatus(userId: string): Promise<VoteStatus> {
+    const url = `${this.#url}/voters/${checkedId(userId, "userId")}`;
+    const reply = await this.#send("voters", () => ({ method: "GET", url, headers: this.#headers, body: null }));
+    const { voted, vote, lastVote } = reply.body ?? {};
+    if (typeof voted !== "boolean" || typeof vote !== "number") throw lacksFields(reply);
+    if (typeof lastVote !== "number" && lastVote !== null) throw lacksFields(reply);
+    return { voted, votes: vote, lastVote: lastVote === null ? null : new Date(lastVote) };
+  }
+
+  /**
+   * Return true if a user has voted in the last 24 hours.
+   *
+   * @throws VotegateError
+   */
+  async hasVoted(userId: string): Promise<boolean> {
+    return (await this.voteStatus(userId)).voted;
+  }
+
+  async #push(): Promise<void> {
+    this.#pushing = true;
+    while (this.#pushes.length > 0) {
+      let carried = this.#pushes.length;
+      const newestCounts = (): Outgoing => {
+        carried = this.#pushes.length;
+        const fields = Object.assign({}, ...this.#pushes.map((push) => push.fields));
+        return { method: "PATCH", url: `${this.#url}/stats`, headers: this.#headers, body: JSON.stringify(fields) };
+      };
+      const error = await this.#send("stats", newestCounts).then(
+        (reply) => (reply.body?.success === true ? null : lacksFields(reply)),
+        (error: unknown) => error,
+      );
+      for (const push of this.#pushes.splice(0, carried)) {
+        if (error === null) push.resolve();
+        else push.reject(error);
+      }
+    }
+    this.#pushing = false;
+  }
+
+  /** Send a request until it succeeds, is refused for good, or the next wait would be too long. It is drafted for each try. */
+  async #send(endpoint: Endpoint, draft: () => Outgoing): Promise<Reply> {
+    let waited = 0;
+    let wait = 0;
+    let failure: VotegateError | undefined;
+    for (let backOff = 1; ; backOff = Math.min(2 * backOff, LONGEST_BACK_OFF)) {
+      const usedUp = (this.#usedUpUntil[endpoint] - this.#clock.monotonic()) / 1000;
+      wait = Math.max(wait, usedUp);
+      if (wait > 0) {
+        waited += wait;
+        if (waited > this.#longestWait) throw failure ?? limitUsedUp(wait);
+        await this.#clock.sleep((wait + Math.random()) * 1000);
+      }
+      try {
+        return await this.#try(endpoint, draft());
+      } catch (error) {
+        if (!isTemporary(error)) throw error;
+        failure = error;
+        wait = Math.max(error.wait ?? 0, backOff);
+      }
+    }
+  }
+
+  /** Send a request once, and take note of what its answer says about the limit. */
+  async #try(endpoint: Endpoint, request: Outgoing): Promise<Reply> {
+    const reply = await exchange(this.#fetch, this.#timeout, request);
+    const usedUp = usedUpFor(reply);
+    if (usedUp > 0) this.#usedUpUntil[endpoint] = this.#clock.monotonic() + usedUp * 1000;
+    const error = errorIn(reply, this.#clock.now());
+    if (error) throw error;
+    return reply;
+  }
+}
+
+function limitUsedUp(seconds: number): RateLimited {
+  const wait = Math.ceil(seconds);
+  return new RateLimited({ status: 0, text: `The limit is used up for another ${wait} seconds.`, requestId: null }, wait);
+}
+
+/** Refuse a key that no header can carry: the error of `fetch` would print it. */
+function checkedKey(key: string): string {
+  if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
+    throw new TypeError("key must be the API key alone: text without spaces, and no word such as Bearer before it");
+  }
+  return key;
+}
+
+function checkedId(id: string, name: string): string {
+  if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) {
+    throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+  }
+  return id;
+}
+
+function checkedUrl(url: string): string {
+  const { protocol, username } = new URL(url);
+  if (!/^https?:$/.test(protocol) || username) throw new TypeError("baseUrl must begin with https:// or http://, without a user");
+  return url.replace(/\/+$/, "");
+}
+
+function checkedCount(count: number, name: string): number {
+  if (!Number.isSafeInteger(count)) throw new TypeError(`${name} must be a whole number`);
+  return count;
+}

@@ -1,0 +1,12 @@
+export { autoPost } from "./auto-post";
+export type { AutoPoster, AutoPostOptions, Bot, DiscordClient, DiscordShardingManager, ErisClient } from "./auto-post";
+export { Client } from "./client";
+export type { ClientOptions, Counts, VoteStatus } from "./client";
+export type { Clock } from "./clock";
+export { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
+export type { Event, Test, Vote } from "./payload";
+export { BodyAlreadyRead, Receiver } from "./receiver";
+export type { Answer, ReceiverOptions } from "./receiver";
+export type { ReceivedHeaders } from "./signature";
+export { MemoryStore } from "./store";
+export type { Store } from "./store";

@@ -1,0 +1,238 @@
+// Receives webhooks. A request becomes an answer in `receive`; the methods below it fit frameworks.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { type Clock, systemClock } from "./clock";
+import { type Delivery, type Event, read, type Test, type Vote } from "./payload";
+import { doubt, headerIn, keyOf, type ReceivedHeaders } from "./signature";
+import { MemoryStore, type Store } from "./store";
+
+const MOST_BYTES = 64 * 1024;
+
+/** Settings of a receiver. */
+export interface ReceiverOptions {
+  /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
+  readonly secret?: string | readonly string[] | undefined;
+  /** The token of the webhook, if it has one. Beside a secret both are checked. */
+  readonly token?: string | undefined;
+  /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
+  readonly store?: Store | undefined;
+  /** A user has voted: hand out the reward here. */
+  readonly onVote?: ((vote: Vote) => unknown) | undefined;
+  /** Somebody has pressed Send Test. */
+  readonly onTest?: ((test: Test) => unknown) | undefined;
+  /** Any other event. Do nothing for types that you do not know. */
+  readonly onEvent?: ((event: Event) => unknown) | undefined;
+  /** Replaces the console for errors of handlers and of the store. */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Replaces the clock of the computer. */
+  readonly clock?: Clock | undefined;
+}
+
+/** The answer to a webhook. The text is for the delivery log. */
+export interface Answer {
+  readonly status: 204 | 400 | 401 | 413 | 500;
+  readonly text: string;
+}
+
+/** Something read the body first, so that the signature cannot be checked. */
+export class BodyAlreadyRead extends Error {
+  constructor(remedy: string) {
+    super(
+      "Something has read the body of the webhook before the receiver, probably a body parser. " +
+        `The signature can only be checked on the bytes as they were sent. ${remedy}`,
+    );
+    this.name = "BodyAlreadyRead";
+  }
+}
+
+/**
+ * Receive webhooks: check that they are genuine, drop repeats, answer, and then call a handler.
+ *
+ *     const receiver = new Receiver({ secret: process.env.WEBHOOK_SECRET, onVote: (vote) => reward(vote.user) });
+ *     http.createServer(receiver.node).listen(9000);
+ */
+export class Receiver {
+  readonly #options: ReceiverOptions;
+  readonly #keys: readonly Buffer[];
+  readonly #token: string | undefined;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+    this.#keys = [options.secret ?? []].flat().map(keyOf);
+    this.#token = options.token || undefined;
+    if (this.#keys.length === 0 && this.#token === undefined) {
+      throw new TypeError("Give the receiver the signing secret of the webhook, or its token: without one, anybody could send votes.");
+    }
+    this.#clock = options.clock ?? systemClock;
+    this.#store = options.store ?? new MemoryStore({ clock: this.#clock });
+  }
+
+  /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
+  async receive(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
+    if (body.length > MOST_BYTES) return TOO_LARGE;
+    const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
+    if (why !== null) return { status: 401, text: why };
+    const id = headerIn(headers, "webhook-id");
+    if (!id) return { status: 400, text: "The header webhook-id is missing: a repeat could not be told." };
+    const delivery = read(id, body);
+    if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
+    try {
+      if (!(await this.#store.claim(id))) return DONE;
+    } catch (error) {
+      return this.#fail(error);
+    }
+    const running = this.#run(delivery).finally(() => this.#underWay.delete(running));
+    this.#underWay.add(running);
+    return DONE;
+  }
+
+  /** Wait until no handler is under way. Call it before your program ends. */
+  async finish(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** For `node:http` and Express: `http.createServer(receiver.node)`, `app.post("/votes", receiver.node)`. */
+  readonly node = async (request: NodeRequest, response: ServerResponse): Promise<void> => {
+    const answer = await this.#ofNode(request, bytesIn(request.rawBody, request.body));
+    if (answer !== null) response.writeHead(answer.status).end(answer.text);
+  };
+
+  /** For Koa: `router.post("/votes", receiver.koa)`. */
+  readonly koa = async (context: KoaContext): Promise<void> => {
+    const answer = await this.#ofNode(context.req, bytesIn(context.request.rawBody, context.request.body));
+    if (answer === null) return;
+    context.status = answer.status;
+    if (answer.text) context.body = answer.text;
+  };
+
+  /** For Fastify: `app.register(receiver.fastify, { url: "/votes" })`. Parsers that you have added do not matter. */
+  readonly fastify = (app: FastifyApp, options: { readonly url: string }, done: () => void): void => {
+    app.removeAllContentTypeParsers(); // in the scope of this plugin alone
+    app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, parsed) => parsed(null, body));
+    app.post(options.url, { bodyLimit: MOST_BYTES }, async (request, reply) => {
+      const { status, text } = await this.receive(request.raw.headersDistinct, bytesIn(request.body) ?? new Uint8Array());
+      return reply.code(status).send(text);
+    });
+    done();
+  };
+
+  /** For a web-standard server, such as a route of Next.js: it takes a `Request` and returns a `Response`. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const { status, text } = await this.#ofWeb(request);
+    return status === 204 ? new Response(null, { status }) : new Response(text, { status });
+  };
+
+  /** For Hono: `app.post("/votes", receiver.hono)`. */
+  readonly hono = (context: { readonly req: { readonly raw: Request } }): Promise<Response> => this.fetch(context.req.raw);
+
+  /** `kept` are the bytes if something that ran first has kept them. */
+  async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
+    if (kept !== null) return this.receive(request.headersDistinct, kept);
+    if (request.readableDidRead) {
+      return this.#fail(
+        new BodyAlreadyRead(
+          "Add the route of the receiver before the parser, or let the parser keep the bytes: " +
+            "express.json({ verify: (request, response, bytes) => { request.rawBody = bytes; } }).",
+        ),
+      );
+    }
+    let body: Uint8Array | null;
+    try {
+      body = await collect(request);
+    } catch {
+      return null; // the sender went away
+    }
+    return body === null ? TOO_LARGE : this.receive(request.headersDistinct, body);
+  }
+
+  async #ofWeb(request: Request): Promise<Answer> {
+    if (request.bodyUsed) {
+      return this.#fail(new BodyAlreadyRead("Hand the request to the receiver first, or read a copy of it: request.clone().json()."));
+    }
+    const body = request.body === null ? new Uint8Array() : await collect(request.body);
+    return body === null ? TOO_LARGE : this.receive(request.headers, body);
+  }
+
+  async #run(delivery: Delivery): Promise<void> {
+    await new Promise((resume) => setImmediate(resume)); // the answer leaves first
+    try {
+      await this.#call(delivery);
+    } catch (error) {
+      this.#report(error, `the handler of the webhook ${delivery.value.id} failed`);
+    }
+  }
+
+  #call({ on, value }: Delivery): unknown {
+    if (on === "vote") return this.#options.onVote?.(value);
+    if (on === "test") return this.#options.onTest?.(value);
+    return this.#options.onEvent?.(value);
+  }
+
+  #fail(error: unknown): Answer {
+    this.#report(error, "a webhook was answered 500");
+    // The text of another error may tell strangers too much.
+    return { status: 500, text: error instanceof BodyAlreadyRead ? error.message : "The store of the receiver failed." };
+  }
+
+  #report(error: unknown, what: string): void {
+    if (this.#options.onError) this.#options.onError(error);
+    else console.error(`votegate-client: ${what}:`, error);
+  }
+}
+
+const DONE: Answer = { status: 204, text: "" };
+const TOO_LARGE: Answer = { status: 413, text: "The body must not be larger than 65536 bytes." };
+
+/** Return the bytes of a body, or null if they are too many. Read to the end, so that the sender sees the answer. */
+async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
+  const kept: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    length += piece.length;
+    if (length <= MOST_BYTES) kept.push(piece);
+  }
+  return length <= MOST_BYTES ? Buffer.concat(kept) : null;
+}
+
+/** Return the first of these that is a body as it was sent, or null. */
+function bytesIn(...bodies: readonly unknown[]): Uint8Array | null {
+  for (const body of bodies) {
+    if (body instanceof Uint8Array) return body;
+    if (typeof body === "string") return Buffer.from(body);
+  }
+  return null;
+}
+
+// The parts of frameworks that the methods use: their packages are not needed for the types.
+
+type NodeRequest = IncomingMessage & { readonly body?: unknown; readonly rawBody?: unknown };
+
+interface KoaContext {
+  readonly req: IncomingMessage;
+  readonly request: { readonly body?: unknown; readonly rawBody?: unknown };
+  status: number;
+  body: unknown;
+}
+
+interface FastifyApp {
+  removeAllContentTypeParsers(): unknown;
+  addContentTypeParser(
+    type: string,
+    options: { parseAs: "buffer" },
+    parser: (request: unknown, body: Buffer, done: (error: Error | null, body?: unknown) => void) => void,
+  ): unknown;
+  post(
+    url: string,
+    options: { bodyLimit: number },
+    handler: (request: { readonly raw: IncomingMessage; readonly body: unknown }, reply: FastifyReply) => Promise<unknown>,
+  ): unknown;
+}
+
+interface FastifyReply {
+  code(status: number): FastifyReply;
+  send(text: string): FastifyReply;
+}

@@ -1,0 +1,52 @@
+import { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
+import type { Reply } from "./exchange";
+
+const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\.$/;
+
+/** Return the error that an answer means; `null` for a success. */
+export function errorIn(reply: Reply, now: number): VotegateError | null {
+  const { status, headers, body } = reply;
+  if (status < 300 && body !== null) return null;
+  const text = typeof body?.error === "string" ? body.error : `The answer (${status}) is not one of Votegate's.`;
+  const failure = { status, text, requestId: headers.get("x-request-id") };
+  const wait = askedWait(reply, now);
+  if (status === 429) return new RateLimited(failure, wait);
+  if (status >= 300 && status < 400) return new VotegateError({ ...failure, text: `The address has moved to ${headers.get("location")}.` });
+  if (status === 500 && text === "Could not fetch server count.") return new CountUnknown(failure, wait);
+  if (status >= 500 || body === null) return new Unavailable(failure, wait);
+  if (status === 401) return new InvalidKey(failure);
+  if (status === 404) return new BotNotFound(failure);
+  const [, given, allowed, actual] = TOO_FAR_OFF.exec(text) ?? [];
+  return given ? new TooFarOff(failure, Number(given), Number(actual), Number(allowed)) : new InvalidRequest(failure);
+}
+
+/** Return the error for a success without the fields of its endpoint. */
+export function lacksFields({ status, headers }: Reply): Unavailable {
+  return new Unavailable({ status, text: "The answer lacks a field.", requestId: headers.get("x-request-id") }, null);
+}
+
+/** Return true if the same request may succeed later. */
+export function isTemporary(error: unknown): error is RateLimited | Unavailable {
+  return error instanceof RateLimited || (error instanceof Unavailable && (error.status === 0 || error.status >= 500));
+}
+
+/** Return for how many seconds the limit is used up; 0 while requests are left. */
+export function usedUpFor({ headers }: Reply): number {
+  return headers.get("ratelimit-remaining") === "0" ? (secondsIn(headers.get("ratelimit-reset")) ?? 0) : 0;
+}
+
+/** Return the seconds that an answer asks to wait; `null` if it does not. Only headers ask, never a body. */
+function askedWait({ status, headers }: Reply, now: number): number | null {
+  const asked = headers.get("retry-after");
+  const wait = secondsIn(asked) ?? secondsUntil(asked, now);
+  return wait ?? (status === 429 ? secondsIn(headers.get("ratelimit-reset")) : null);
+}
+
+function secondsIn(value: string | null): number | null {
+  return value !== null && /^\d+$/.test(value) ? Number(value) : null;
+}
+
+function secondsUntil(date: string | null, now: number): number | null {
+  const seconds = date?.endsWith("GMT") ? (Date.parse(date) - now) / 1000 : NaN;
+  return seconds > 0 ? seconds : null;
+}

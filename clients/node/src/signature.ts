@@ -1,0 +1,44 @@
+// Is a webhook genuine? https://www.standardwebhooks.com/ describes the signature.
+
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+
+/** The headers of a request, with names in lower case. */
+export type ReceivedHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const TOLERANCE_SECONDS = 300;
+
+/** Return the key in a signing secret. The error for a text that is none does not show it. */
+export function keyOf(secret: string): Buffer {
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) {
+    throw new TypeError('A signing secret begins with "whsec_". Copy it whole from the settings of the webhook.');
+  }
+  return Buffer.from(secret.slice("whsec_".length), "base64");
+}
+
+/** Return a header, or "" if it is missing. */
+export function headerIn(headers: ReceivedHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? "";
+  return [headers[name] ?? []].flat().join(" ");
+}
+
+/** Return why the request may not come from the platform, or null if it is genuine. */
+export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly Buffer[], token: string | undefined, now: number): string | null {
+  if (token !== undefined && !same(headerIn(headers, "authorization"), token)) return "The token in the header Authorization is wrong.";
+  if (keys.length === 0) return null;
+  const timestamp = headerIn(headers, "webhook-timestamp");
+  if (!/^[0-9]{1,12}$/.test(timestamp)) return "The header webhook-timestamp is not a time.";
+  if (Math.abs(now / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) {
+    return "The header webhook-timestamp is more than 300 seconds off the receiver's clock.";
+  }
+  // During a rotation there are two signatures, and perhaps two secrets: one match is enough. `Headers` joins lines by a comma.
+  const sent = headerIn(headers, "webhook-signature").split(/,? /);
+  const content = `${headerIn(headers, "webhook-id")}.${timestamp}.`;
+  const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(content).update(body).digest("base64")}`);
+  const genuine = expected.some((one) => sent.some((other) => same(one, other)));
+  return genuine ? null : "The signature is wrong: the secret is another one, or the body was changed on its way.";
+}
+
+// Comparing hashes takes the same time wherever the texts differ, and whatever their lengths are.
+function same(one: string, other: string): boolean {
+  return timingSafeEqual(createHash("sha256").update(one).digest(), createHash("sha256").update(other).digest());
+}

@@ -1,0 +1,38 @@
+import { type Clock, systemClock } from "./clock";
+
+/** The ids of the webhooks that were received. */
+export interface Store {
+  /**
+   * Keep the id. Return true the first time, false ever after, even if two calls come at once.
+   *
+   * In a database this is one INSERT into a table whose id is unique. Keep ids for 15 days: the platform may send an
+   * event for 14 days. If it throws, the webhook is answered 500, and the platform sends it again.
+   */
+  claim(id: string): boolean | Promise<boolean>;
+}
+
+const KEPT_MILLISECONDS = 15 * 24 * 60 * 60 * 1000;
+
+/** A store in memory. It forgets when the program ends: a webhook that is sent again then counts once more. */
+export class MemoryStore implements Store {
+  readonly #claimed = new Map<string, number>(); // in the order of time, as a Map keeps the order of insertion
+  readonly #most: number;
+  readonly #clock: Clock;
+
+  /** Keep `most` ids; then each new one displaces the oldest. */
+  constructor({ most = 100_000, clock = systemClock }: { readonly most?: number; readonly clock?: Clock } = {}) {
+    this.#most = most;
+    this.#clock = clock;
+  }
+
+  claim(id: string): boolean {
+    if (this.#claimed.has(id)) return false;
+    const now = this.#clock.now();
+    for (const [oldest, at] of this.#claimed) {
+      if (this.#claimed.size < this.#most && now - at < KEPT_MILLISECONDS) break;
+      this.#claimed.delete(oldest);
+    }
+    this.#claimed.set(id, now);
+    return true;
+  }
+}

@@ -1,0 +1,34 @@
+// For those who push with `topgg-autoposter`: an object for its option `sdk`.
+
+import { Client, type ClientOptions } from "./client";
+import { backgroundClock } from "./clock";
+
+/** The counts that `topgg-autoposter` hands over. */
+interface Stats {
+  readonly serverCount?: number;
+  readonly shardId?: number;
+  readonly shardCount?: number;
+}
+
+// The window of the limit, and as long again for a platform that cannot be reached meanwhile.
+const LONGEST_WAIT = 4 * 3600;
+
+/**
+ * Return an object for the option `sdk` of `topgg-autoposter`: `AutoPoster("unused", client, { sdk: topgg({ key, botId, baseUrl }) })`.
+ *
+ * The poster pushes twice as often as the limit allows. A push beyond it waits for the limit, with the newest counts, and
+ * `posted` is emitted when they have arrived.
+ */
+// Its type is any: that of the option's type is a class with private members, which no other object can have.
+export function topgg(options: ClientOptions): any {
+  const client = new Client({ longestWait: LONGEST_WAIT, clock: backgroundClock, ...options });
+  return {
+    async postStats(stats: Stats): Promise<Stats> {
+      if (stats.shardId !== undefined && (stats.shardCount ?? 1) > 1) {
+        throw new TypeError(`This is the count of shard ${stats.shardId} alone. Hand the ShardingManager to AutoPoster: it knows those of all shards.`);
+      }
+      await client.postStats({ serverCount: stats.serverCount });
+      return stats;
+    },
+  };
+}

@@ -1,0 +1,17 @@
+// The types of the package, in a program that uses the types of the published frameworks.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+
+const STRICT = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--skipLibCheck", "--noEmit", "--ignoreConfig"];
+const MODULES = { node20: [], esnext: ["--moduleResolution", "bundler"] };
+
+for (const [module, resolution] of Object.entries(MODULES)) {
+  test(`each receiver fits the types of its framework, with modules as ${module}`, () => {
+    const options = ["--module", module, ...resolution, "--target", "es2022", "--types", "node", "test/frameworks.ts"];
+    const tsc = ["node_modules/typescript/bin/tsc", ...STRICT, ...options];
+    const { stdout, status } = spawnSync(process.execPath, tsc, { cwd: `${import.meta.dirname}/..`, encoding: "utf8" });
+    assert.deepEqual([stdout, status], ["", 0]);
+  });
+}

@@ -1,0 +1,98 @@
+"""A reply of the gateway: its value, its error, and the wait that it asks for."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+from votegate_client.errors import (
+    BotNotFound,
+    CountUnknown,
+    InvalidKey,
+    InvalidRequest,
+    RateLimited,
+    TooFarOff,
+    Unavailable,
+    VotegateError,
+)
+
+COUNT_UNKNOWN = "Could not fetch server count."
+TOO_FAR_OFF = re.compile(
+    r"The server count provided \((?P<given>[0-9]+)\) is too far off from the actual server count\. "
+    r"It cannot differ by more than (?P<allowed>[0-9]+) from the actual server count, "
+    r"which is (?P<actual>[0-9]+)\."
+)
+NOT_VOTEGATE = (
+    "The answer comes from another server, perhaps a proxy, not from Votegate. Is `base_url` right?"
+)
+SECONDS = re.compile("[0-9]+")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An HTTP response whose body has been read."""
+
+    status: int
+    headers: Mapping[str, str]
+    """They are found in upper and lower case."""
+    value: dict[str, Any] | None
+    """The body; None if it is no JSON object."""
+    at: float
+    """The time at which the reply came, in Unix seconds."""
+
+    def error(self) -> VotegateError:
+        """Return the error that this reply means."""
+        status, request_id = self.status, self.headers.get("x-request-id")
+        if 300 <= status < 400:
+            text = f"The gateway redirects to {self.headers.get('location')}. Is `base_url` right?"
+            return VotegateError(text, status=status, request_id=request_id)
+        said = self.value.get("error") if self.value is not None else None
+        text = said if isinstance(said, str) else NOT_VOTEGATE
+        if status == 429:
+            return RateLimited(text, wait=self._asked_wait(), status=status, request_id=request_id)
+        if self.value is None or not 400 <= status < 500:
+            kind = CountUnknown if (status, text) == (500, COUNT_UNKNOWN) else Unavailable
+            return kind(text, wait=self._asked_wait(), status=status, request_id=request_id)
+        found = TOO_FAR_OFF.fullmatch(text) if status == 400 else None
+        if found is not None:
+            given, actual, allowed = (int(found[name]) for name in ("given", "actual", "allowed"))
+            return TooFarOff(text, given=given, actual=actual, allowed=allowed, request_id=request_id)
+        by_status = {401: InvalidKey, 404: BotNotFound}
+        return by_status.get(status, InvalidRequest)(text, status=status, request_id=request_id)
+
+    def seconds_at_limit(self) -> float:
+        """Return the seconds until the limit allows another request; 0 if it allows one now."""
+        if self.headers.get("ratelimit-remaining") != "0":
+            return 0
+        return _seconds(self.headers.get("ratelimit-reset", "")) or 0
+
+    def _asked_wait(self) -> float | None:
+        """Return the seconds to wait before the next try; None if the reply asks for none."""
+        retry_after = self.headers.get("retry-after", "")
+        for_limit = self.headers.get("ratelimit-reset", "") if self.status == 429 else ""
+        waits = (_seconds(retry_after), _seconds_until(retry_after, self.at), _seconds(for_limit))
+        return next((each for each in waits if each is not None), None)
+
+
+def json_object(body: bytes) -> dict[str, Any] | None:
+    """Return a body as a JSON object; None if it is something else."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _seconds(text: str) -> float | None:
+    return float(text) if SECONDS.fullmatch(text) else None
+
+
+def _seconds_until(date: str, now: float) -> float | None:
+    """Return the seconds until an HTTP date; None if it is no date, or has passed."""
+    try:
+        seconds = parsedate_to_datetime(date).timestamp() - now
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return seconds if seconds > 0 else None

@@ -1,0 +1,80 @@
+"""Happenings in a gateway for development. `--json` writes each as one object, by its `event`."""
+
+from msgspec import Struct
+
+
+class Happening(Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Something that a developer is told. `at` is the time of the machine in Unix milliseconds."""
+
+    at: int
+
+
+class ReadyToServe(Happening, frozen=True, kw_only=True, tag="ready"):
+    """The gateway answers."""
+
+    url: str
+    bot_id: str
+    env_file: str
+    webhook: str
+    guide: str
+    real_limits: bool
+
+
+class AnsweredRequest(Happening, frozen=True, kw_only=True, tag="request"):
+    """A request, and how it was answered.
+
+    A refusal has its `code`, if it has one, its `error`, and for requests of bots what to do (`advice`) and
+    where the guide explains it. `by_key` is true if the key `f` has made the answer.
+    """
+
+    id: str
+    method: str
+    path: str
+    status: int
+    duration_ms: float
+    limit: int | None = None
+    remaining: int | None = None
+    retry_after: int | None = None
+    code: str | None = None
+    error: str | None = None
+    sent: str | None = None
+    advice: str | None = None
+    guide: str | None = None
+    by_key: bool = False
+
+
+class AttemptedDelivery(Happening, frozen=True, kw_only=True, tag="delivery"):
+    """An attempt of a webhook. `error` is as in the log of deliveries, and `reason` says it in words.
+
+    `retry_in` has the seconds to the next attempt; None if there is none.
+    """
+
+    id: str
+    type: str
+    test: bool
+    user: str | None
+    attempt: int
+    status: int | None
+    duration_ms: int
+    error: str | None = None
+    reason: str | None = None
+    answer: str | None = None
+    retry_in: int | None = None
+    advice: str | None = None
+    guide: str | None = None
+
+
+class PausedEndpoint(Happening, frozen=True, kw_only=True, tag="paused"):
+    """An endpoint has failed so often that only one delivery tries it, in `retry_in` seconds."""
+
+    failed: int
+    retry_in: int
+
+
+class DoneCommand(Happening, frozen=True, kw_only=True, tag="command"):
+    """A key, or a command of a script, and what it did. `ok` is false if it did nothing."""
+
+    command: str
+    ok: bool
+    text: str
+    user: str | None = None

@@ -1,0 +1,88 @@
+"""Reads commands from standard input: one for each key of a terminal, one for each line of anything else.
+
+Invariant: the terminal is as it was before, when the reader has stopped.
+
+On a terminal, keys arrive without Enter and are not shown (the mode cbreak). Ctrl-C is still a signal. While
+the shell has the terminal, after Ctrl-Z or behind `&`, nothing is read.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import termios
+import tty
+from collections.abc import Callable
+from typing import Any
+
+READ_BYTES = 4_096
+LONGEST_LINE = 1_024
+ESCAPE = b"\x1b"
+"""The beginning of what an arrow or another key without a character sends."""
+
+
+class KeyReader:
+    """Calls `pressed` with each command, on the event loop."""
+
+    def __init__(self, descriptor: int, pressed: Callable[[str], None]) -> None:
+        self._descriptor = descriptor
+        self._pressed = pressed
+        self._is_terminal = os.isatty(descriptor)
+        self._before: list[Any] | None = None
+        self._line = b""
+
+    def start(self) -> None:
+        """Begin to read, in the running loop. A file is not read: nothing can wait for its next line."""
+        loop = asyncio.get_running_loop()
+        if self._is_terminal:
+            # Otherwise they would stop the process when the shell has the terminal.
+            for number in (signal.SIGTTIN, signal.SIGTTOU):
+                signal.signal(number, signal.SIG_IGN)
+            loop.add_signal_handler(signal.SIGCONT, self._resume)
+        self._resume()
+
+    def stop(self) -> None:
+        """Read no more, and give the terminal back as it was."""
+        self._pause()
+        if self._before is not None:
+            with contextlib.suppress(termios.error):  # it is gone
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def _resume(self) -> None:
+        if self._is_terminal and not self._has_terminal():
+            return
+        with contextlib.suppress(OSError, termios.error):
+            if self._is_terminal:
+                self._before = self._before or termios.tcgetattr(self._descriptor)
+                tty.setcbreak(self._descriptor, termios.TCSADRAIN)
+            asyncio.get_running_loop().add_reader(self._descriptor, self._read)
+
+    def _has_terminal(self) -> bool:
+        try:
+            return os.tcgetpgrp(self._descriptor) == os.getpgrp()
+        except OSError:
+            return False
+
+    def _pause(self) -> None:
+        with contextlib.suppress(OSError):
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self._descriptor, READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:  # the shell has the terminal, or it is gone
+            self._pause()
+            return
+        if not piece:
+            self._pause()
+        elif self._is_terminal:
+            if not piece.startswith(ESCAPE):
+                for key in piece.decode("utf-8", "replace"):
+                    self._pressed(key)
+        else:
+            *lines, self._line = (self._line + piece).split(b"\n")
+            self._line = self._line[-LONGEST_LINE:]
+            for line in lines:
+                self._pressed(line.decode("utf-8", "replace"))

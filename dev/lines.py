@@ -1,0 +1,148 @@
+"""Happenings as lines for people, and as JSON for scripts.
+
+Invariant: a line fits 80 columns, unless it has a long path or a link, and no text of others steers the
+terminal.
+
+    14:13:20 200 GET   /bots/BOT_ID/voters/323456789012345678             998 left
+    14:13:21 401 PATCH /bots/BOT_ID/stats                                 999 left
+                 Invalid API key.
+                 Send API_KEY of the .env file, for BOT_ID of the same file.
+                 http://127.0.0.1:8080/docs/bots#the-key
+    14:13:22 ->  vote of user 323456789012345678, attempt 1: 204 after 12 ms
+    14:13:25 c   the clock is 24 hours ahead, for votes, limits and sessions
+"""
+
+import textwrap
+from datetime import datetime
+
+import click
+import msgspec
+
+from dev.commands import KEYS
+from dev.happenings import (
+    AnsweredRequest,
+    AttemptedDelivery,
+    DoneCommand,
+    Happening,
+    PausedEndpoint,
+    ReadyToServe,
+)
+
+COLUMNS = 80
+MARGIN = " " * 13
+"""The columns of the time and the status, or of the key."""
+ROOM = COLUMNS - len(MARGIN)
+SLOW_MS = 1_000
+"""An answer that takes this long has its duration in its line."""
+BOT_ID = "BOT_ID"
+"""The name of the demo bot's id in the .env file, which stands for it in paths."""
+
+
+def as_json(happening: Happening) -> str:
+    """Return one line of JSON."""
+    return msgspec.json.encode(happening).decode()
+
+
+class DevLines:
+    """Writes happenings as text.
+
+    Args:
+        bot_id: the demo bot.
+        has_colours: true for a terminal.
+        has_keys: true if keys do something.
+    """
+
+    def __init__(self, bot_id: str, *, has_colours: bool, has_keys: bool) -> None:
+        self._bot_id = bot_id
+        self._has_colours = has_colours
+        self._has_keys = has_keys
+
+    def of(self, happening: Happening) -> str:
+        """Return the lines of a happening, without the last line feed."""
+        match happening:
+            case ReadyToServe():
+                return self._ready(happening)
+            case AnsweredRequest():
+                return self._request(happening)
+            case AttemptedDelivery():
+                return self._delivery(happening)
+            case PausedEndpoint(failed=failed, retry_in=seconds):
+                text = f"{failed} events have failed in a row; the next attempt is in {seconds} s"
+                return self._headed(happening, "->", [text], "red")
+            case DoneCommand(command=letter, text=text, ok=ok):
+                lines = [line for each in text.split("\n") for line in textwrap.wrap(each, ROOM)]
+                return self._headed(happening, letter, lines, "cyan" if ok else "yellow")
+        raise TypeError(happening)
+
+    def _ready(self, ready: ReadyToServe) -> str:
+        limits = "those of production" if ready.real_limits else "1,000 requests a window; see --real-limits"
+        lines = [
+            f"Votegate for development serves on {ready.url}",
+            "It deletes all data at its end.",
+            "",
+            f"  your bot  {ready.bot_id}; its key and secret are in {ready.env_file}",
+            f"  webhooks  {ready.webhook}",
+            f"  limits    {limits}",
+            f"  guide     {ready.guide}",
+            "",
+        ]
+        return "\n".join([*lines, KEYS, ""] if self._has_keys else lines)
+
+    def _request(self, told: AnsweredRequest) -> str:
+        path = shown(told.path).replace(f"/bots/{self._bot_id}", f"/bots/{BOT_ID}")
+        left = f"{told.remaining:,} left" if told.remaining is not None else ""
+        if told.duration_ms >= SLOW_MS:
+            left = f"{told.duration_ms / 1_000:.1f} s  {left}".rstrip()
+        colour = "green" if told.status < 400 else "yellow" if told.status < 500 else "red"
+        line = f"{shown(told.method):<5} {path}"
+        room = ROOM - len(left)
+        lines = [f"{line:<{max(room, len(line) + 2)}}{left}".rstrip()]
+        if told.by_key:
+            lines.append("The key f made this answer.")
+        lines += [told.error] if told.error is not None else []
+        lines += [f"It was sent: {told.sent}"] if told.sent is not None else []
+        lines += [f"retry-after: {told.retry_after}"] if told.retry_after is not None else []
+        lines += [told.advice] if told.advice is not None else []
+        lines += [told.guide] if told.guide is not None else []
+        return self._headed(told, str(told.status), lines, colour)
+
+    def _delivery(self, told: AttemptedDelivery) -> str:
+        named = "test" if told.test else told.type
+        who = f" {'for' if told.test else 'of'} user {told.user}" if told.user is not None else ""
+        line = f"{named}{who}, attempt {told.attempt}"
+        if told.error is None:
+            return self._headed(told, "->", [f"{line}: {told.status} after {told.duration_ms} ms"], "green")
+        following = f"the next attempt is in {told.retry_in} s" if told.retry_in is not None else "given up"
+        lines = [f"{line}: failed ({told.error})", f"{told.reason}; {following}"]
+        lines += [f"It answered: {told.answer}"] if told.answer is not None else []
+        lines += [told.advice] if told.advice is not None else []
+        lines += [told.guide] if told.guide is not None else []
+        return self._headed(told, "->", lines, "yellow" if told.retry_in is not None else "red")
+
+    def _headed(self, told: Happening, mark: str, lines: list[str], colour: str) -> str:
+        """Return lines behind the time and a mark, which has the colour. Those after the first are folded."""
+        first, *rest = lines
+        time = f"{datetime.fromtimestamp(told.at / 1_000):%H:%M:%S}"
+        mark = f"{shown(mark):<3}"
+        if self._has_colours:
+            mark = click.style(mark, fg=colour)
+        return "\n".join([f"{time} {mark} {shown(first)}", *map(folded, map(shown, rest))])
+
+
+def folded(text: str) -> str:
+    """Return a text of several lines, below the line that it belongs to. No link is broken."""
+    return textwrap.fill(
+        text,
+        COLUMNS,
+        initial_indent=MARGIN,
+        subsequent_indent=MARGIN,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def shown(text: str) -> str:
+    """Return a text of others without characters that would steer a terminal."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+    )

@@ -1,0 +1,51 @@
+"""Prints lines from a thread of its own: a pipe that nobody reads, or Ctrl-S, stops no request."""
+
+import contextlib
+import os
+import queue
+import select
+import threading
+from collections.abc import Callable
+
+LAST_SECONDS = 2
+"""The longest wait for the last lines."""
+
+
+class Printer:
+    """Writes lines in their order.
+
+    Args:
+        descriptor: that of the output. A buffer would fail again at the end of the process.
+        broken: is called in the thread once nobody can read the lines any more.
+    """
+
+    def __init__(self, descriptor: int, broken: Callable[[], object]) -> None:
+        self._descriptor = descriptor
+        self._broken = broken
+        self._lines = queue.SimpleQueue[str | None]()
+        self._thread = threading.Thread(target=self._run, name="printer", daemon=True)
+        self._thread.start()
+
+    def print(self, line: str) -> None:
+        """Print a text, and a line feed."""
+        self._lines.put(line)
+
+    def close(self) -> None:
+        """Print the lines that are left, unless the stream takes none."""
+        self._lines.put(None)
+        self._thread.join(LAST_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                self._write(f"{line}\n".encode("utf-8", "backslashreplace"))
+        except OSError:  # the terminal is gone, or the pipe is broken
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._broken()
+
+    def _write(self, content: bytes) -> None:
+        while content:
+            try:
+                content = content[os.write(self._descriptor, content) :]
+            except BlockingIOError:  # a pipe that does not block its writers is full
+                select.select([], [self._descriptor], [])
