@@ -102,7 +102,7 @@ async def receiver(package: str, token: str) -> None:
         started.append(runner)
         await setup(runner)
 
-    web.AppRunner.setup = noted  # type: ignore[method-assign]
+    web.AppRunner.setup = noted  # type: ignore[assignment, method-assign]
     await server.start_server(Bot(), host="127.0.0.1", port=0, path="/votes", auth=token, verbose=False)
     say(started[0].addresses[0][1])
     await asyncio.Event().wait()
