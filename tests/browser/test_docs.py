@@ -20,7 +20,7 @@ KEPT = """() => JSON.stringify([
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
-    settings: dict[str, object] = {"kinds.enabled": ["bots", "servers"], "server.access_log": "all"}
+    settings: dict[str, object] = {"kinds.enabled": ["bots", "servers"]}
     with running(tmp_path_factory.mktemp("docs") / "data", **settings) as gateway:
         yield gateway
 
@@ -78,7 +78,7 @@ def test_without_script_everything_is_there_but_what_needs_it(
         expect(page.locator("form:visible, #filter:visible")).to_have_count(0)
         first = page.locator(".samples").first
         expect(first.locator("pre:visible")).to_contain_text("curl")
-        page.get_by_role("radio", name="Python").check()
+        page.locator("fieldset label", has_text="Python").click()
         expect(first.locator("pre:visible")).to_contain_text("urlopen")
         first.locator("label[for=in-node]").click()
         expect(first.locator("pre:visible")).to_contain_text("await fetch")
@@ -174,7 +174,7 @@ def test_an_id_that_is_a_key_is_not_sent(browser: Browser, gateway: ThreadGatewa
 def test_copying_takes_the_language_that_is_shown(browser: Browser, gateway: ThreadGateway) -> None:
     with visiting(browser, gateway, permissions=["clipboard-read", "clipboard-write"]) as visitor:
         page = visitor.see(REFERENCE)
-        page.get_by_role("radio", name="Node").check()
+        page.locator("fieldset label", has_text="Node").click()
         page.locator(".samples").first.get_by_role("button", name="Copy").click()
         expect(page.locator("#said")).to_have_text("Copied")
         assert "await fetch" in page.evaluate("navigator.clipboard.readText()")
