@@ -23,9 +23,9 @@ from cli.demo import BOT, SERVER_COUNT, make_demo
 from core.actors import GATEWAY
 from core.clock import SystemClock
 from core.rows import WebhookEvent
+from dev.advice import PATH as GUIDE
 from dev.commands import DevCommands
 from dev.env_file import Credentials, NotOurs, read_credentials, write_env
-from dev.advice import PATH as GUIDE
 from dev.happenings import Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json
