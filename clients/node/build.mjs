@@ -7,6 +7,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const ENTRIES = ["index", "topgg"]; // each has its lines under "exports" in package.json
+const INTERNAL = ["exchange", "replies"]; // their types are in no type of an entry
 
 const require = createRequire(import.meta.url);
 
@@ -18,6 +19,7 @@ process.chdir(import.meta.dirname);
 rmSync("dist", { recursive: true, force: true });
 compile("--emitDeclarationOnly");
 compile("--declaration", "false", "--removeComments");
+for (const module of INTERNAL) rmSync(`dist/${module}.d.ts`);
 for (const entry of ENTRIES) {
   const names = Object.keys(require(`./dist/${entry}.js`)).sort();
   writeFileSync(`dist/${entry}.mjs`, `export { ${names.join(", ")} } from "./${entry}.js";\n`);

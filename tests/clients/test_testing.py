@@ -1,12 +1,16 @@
 """The parts for tests of bots."""
 
 import asyncio
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from votegate_client import Client, InvalidKey, RateLimited
 from votegate_client.testing import FakeClock, FakeGateway, Push
 
+ROOT = Path(__file__).parents[2]
 USER, OTHER_USER = "333333333333333333", "444444444444444444"
 
 
@@ -88,3 +92,22 @@ def test_the_gateway_refuses_another_key(fake_gateway: FakeGateway) -> None:
                 await client.has_voted(USER)
 
     asyncio.run(asking())
+
+
+def test_the_fixtures_come_into_the_tests_of_a_bot_by_one_line(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["votegate_client.testing.fixtures"]\n')
+    (tmp_path / "test_bot.py").write_text(
+        "def test_bot(fake_gateway, fake_clock):\n"
+        "    fake_clock.advance(1)\n"
+        "    assert fake_gateway.url.startswith('http://127.0.0.1:')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
+        env={"PYTHONPATH": str(ROOT / "clients/python"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "1 passed" in run.stdout

@@ -22,7 +22,8 @@ from languages.language_names import LANGUAGES
 from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
 from settings.model import WebhooksSettings
-from tests.support.gateways import ROOT, WAIT_SECONDS, eventually
+from tests.support.contract import set_webhook
+from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, ThreadGateway, eventually
 from tests.support.programs import installed
 from tests.support.raw_receivers import unused_port
 from webhook.messages import EXCERPT_CHARACTERS, new_secret, payload, signed_headers
@@ -190,6 +191,26 @@ def test_during_a_rotation_a_receiver_with_either_secret_accepts(program: Progra
 @pytest.mark.parametrize(("kind", "path"), [("python", "verify.py"), ("js", "verify.js")])
 def test_the_examples_equal_those_of_the_document(kind: str, path: str) -> None:
     assert (ROOT / "examples" / path).read_text() == PROGRAMS[kind]
+
+
+def test_the_commands_of_operators_run(gateway: ThreadGateway) -> None:
+    installed("curl")
+    gateway.list_bot(BOT)
+    set_webhook(gateway, "http://127.0.0.1:9/votes")
+    names = {
+        "OPERATOR": f"Authorization: Bearer {gateway.operator_token}",
+        "MANAGE": f"{gateway.base_url}/manage",
+    }
+    commands = [text for kind, text in BLOCKS if kind == "sh" and "$MANAGE" in text]
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={**os.environ, **names, "no_proxy": "*"},
+            capture_output=True,
+            check=True,
+        )
+        assert json.loads(done.stdout)["success"] is True, command
 
 
 def test_the_payloads_equal_those_of_the_sender() -> None:

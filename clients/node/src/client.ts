@@ -46,7 +46,6 @@ interface Push {
 }
 
 type Endpoint = "stats" | "voters";
-type Draft = Pick<Outgoing, "method" | "body"> & { readonly path: string };
 
 const LONGEST_BACK_OFF = 60;
 
@@ -56,11 +55,8 @@ const LONGEST_BACK_OFF = 60;
  * Waits and sends again after 429, 5xx and a broken connection, as long as the waits of a call stay within `longestWait`.
  */
 export class Client {
-  /** The id of the bot. */
-  readonly botId: string;
-  /** The address of the platform, without a slash at its end. */
-  readonly baseUrl: string;
-  readonly #key: string;
+  readonly #url: string;
+  readonly #headers: Outgoing["headers"];
   readonly #timeout: number;
   readonly #longestWait: number;
   readonly #fetch: typeof globalThis.fetch;
@@ -72,9 +68,8 @@ export class Client {
   #pushing = false;
 
   constructor(options: ClientOptions) {
-    this.#key = checkedKey(options.key);
-    this.botId = checkedId(options.botId, "botId");
-    this.baseUrl = checkedUrl(options.baseUrl);
+    this.#url = `${checkedUrl(options.baseUrl)}/bots/${checkedId(options.botId, "botId")}`;
+    this.#headers = { authorization: checkedKey(options.key), "content-type": "application/json" };
     this.#timeout = options.timeout ?? 10;
     this.#longestWait = options.longestWait ?? 60;
     this.#fetch = options.fetch ?? globalThis.fetch;
@@ -106,9 +101,11 @@ export class Client {
    * @throws VotegateError
    */
   async voteStatus(userId: string): Promise<VoteStatus> {
-    const reply = await this.#send("voters", () => ({ method: "GET", path: `voters/${checkedId(userId, "userId")}` }));
+    const url = `${this.#url}/voters/${checkedId(userId, "userId")}`;
+    const reply = await this.#send("voters", () => ({ method: "GET", url, headers: this.#headers, body: null }));
     const { voted, vote, lastVote } = reply.body ?? {};
-    if (typeof voted !== "boolean" || typeof vote !== "number" || (typeof lastVote !== "number" && lastVote !== null)) throw lacksFields(reply);
+    if (typeof voted !== "boolean" || typeof vote !== "number") throw lacksFields(reply);
+    if (typeof lastVote !== "number" && lastVote !== null) throw lacksFields(reply);
     return { voted, votes: vote, lastVote: lastVote === null ? null : new Date(lastVote) };
   }
 
@@ -125,9 +122,10 @@ export class Client {
     this.#pushing = true;
     while (this.#pushes.length > 0) {
       let carried = this.#pushes.length;
-      const newestCounts = (): Draft => {
+      const newestCounts = (): Outgoing => {
         carried = this.#pushes.length;
-        return { method: "PATCH", path: "stats", body: JSON.stringify(Object.assign({}, ...this.#pushes.map((push) => push.fields))) };
+        const fields = Object.assign({}, ...this.#pushes.map((push) => push.fields));
+        return { method: "PATCH", url: `${this.#url}/stats`, headers: this.#headers, body: JSON.stringify(fields) };
       };
       const error = await this.#send("stats", newestCounts).then(
         (reply) => (reply.body?.success === true ? null : lacksFields(reply)),
@@ -142,7 +140,7 @@ export class Client {
   }
 
   /** Send a request until it succeeds, is refused for good, or the next wait would be too long. It is drafted for each try. */
-  async #send(endpoint: Endpoint, draft: () => Draft): Promise<Reply> {
+  async #send(endpoint: Endpoint, draft: () => Outgoing): Promise<Reply> {
     let waited = 0;
     let wait = 0;
     let failure: VotegateError | undefined;
@@ -165,13 +163,8 @@ export class Client {
   }
 
   /** Send a request once, and take note of what its answer says about the limit. */
-  async #try(endpoint: Endpoint, { method, path, ...body }: Draft): Promise<Reply> {
-    const reply = await exchange(this.#fetch, this.#timeout, {
-      method,
-      url: `${this.baseUrl}/bots/${this.botId}/${path}`,
-      headers: { authorization: this.#key, "content-type": "application/json" },
-      ...body,
-    });
+  async #try(endpoint: Endpoint, request: Outgoing): Promise<Reply> {
+    const reply = await exchange(this.#fetch, this.#timeout, request);
     const usedUp = usedUpFor(reply);
     if (usedUp > 0) this.#usedUpUntil[endpoint] = this.#clock.monotonic() + usedUp * 1000;
     const error = errorIn(reply, this.#clock.now());
@@ -194,7 +187,9 @@ function checkedKey(key: string): string {
 }
 
 function checkedId(id: string, name: string): string {
-  if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+  if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) {
+    throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+  }
   return id;
 }
 

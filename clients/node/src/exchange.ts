@@ -5,7 +5,7 @@ export interface Outgoing {
   readonly method: "GET" | "PATCH";
   readonly url: string;
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  readonly body: string | null;
 }
 
 /** The answer to it. */
@@ -23,26 +23,31 @@ const MOST_BYTES = 1024 * 1024;
  *
  * @throws Unavailable if the whole answer is not there after `timeout` seconds, or the connection breaks.
  */
-export async function exchange(fetch: typeof globalThis.fetch, timeout: number, { url, ...init }: Outgoing): Promise<Reply> {
+export async function exchange(fetch: typeof globalThis.fetch, timeout: number, request: Outgoing): Promise<Reply> {
+  const { method, headers, body } = request;
   try {
-    const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeout * 1000) });
+    const response = await fetch(request.url, { method, headers, body, redirect: "manual", signal: AbortSignal.timeout(timeout * 1000) });
     return { status: response.status, headers: response.headers, body: objectIn(await textOf(response)) };
   } catch (error) {
     throw new Unavailable({ status: 0, text: reasonOf(error as Error, timeout), requestId: null, cause: error }, null);
   }
 }
 
-/** Return the body; nothing if it is too large. */
+/** Return the body; nothing if it is too large. A reader is faster than `for await`. */
 async function textOf(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
+  const reader = response.body?.getReader();
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MOST_BYTES) return ""; // leaving the loop ends the connection
-    text += decoder.decode(chunk, { stream: true });
+  for (;;) {
+    const { value } = (await reader?.read()) ?? {};
+    if (value === undefined) return Buffer.concat(chunks).toString();
+    chunks.push(value);
+    size += value.length;
+    if (size > MOST_BYTES) {
+      await reader?.cancel();
+      return "";
+    }
   }
-  return text + decoder.decode();
 }
 
 function objectIn(text: string): Reply["body"] {

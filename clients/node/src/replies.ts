@@ -6,6 +6,7 @@ const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\
 /** Return the error that an answer means; `null` for a success. */
 export function errorIn(reply: Reply, now: number): VotegateError | null {
   const { status, headers, body } = reply;
+  if (status < 300 && body !== null) return null;
   const text = typeof body?.error === "string" ? body.error : `The answer (${status}) is not one of Votegate's.`;
   const failure = { status, text, requestId: headers.get("x-request-id") };
   const wait = askedWait(reply, now);
@@ -13,7 +14,6 @@ export function errorIn(reply: Reply, now: number): VotegateError | null {
   if (status >= 300 && status < 400) return new VotegateError({ ...failure, text: `The address has moved to ${headers.get("location")}.` });
   if (status === 500 && text === "Could not fetch server count.") return new CountUnknown(failure, wait);
   if (status >= 500 || body === null) return new Unavailable(failure, wait);
-  if (status < 300) return null;
   if (status === 401) return new InvalidKey(failure);
   if (status === 404) return new BotNotFound(failure);
   const [, given, allowed, actual] = TOO_FAR_OFF.exec(text) ?? [];

@@ -2,12 +2,14 @@
 
 import http from "node:http";
 
+import { Client as DiscordClient, ShardingManager } from "discord.js";
+import { Client as ErisClient } from "eris";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { AutoPoster } from "topgg-autoposter";
-import { type Event, MemoryStore, Receiver, type Store, type Test, type Vote } from "votegate-client";
+import { autoPost, Client, type Event, MemoryStore, Receiver, type Store, type Test, type Vote } from "votegate-client";
 import { topgg } from "votegate-client/topgg";
 
 const rewards = new Map<string, number>();
@@ -33,4 +35,6 @@ new Koa().use(receiver.koa);
 new Hono().post("/votes", receiver.hono);
 export const POST: (request: Request) => Promise<Response> = receiver.fetch;
 
+const client = new Client({ key: "vg_key", botId: "111111111111111111", baseUrl: "https://votes.example" });
+for (const bot of [new DiscordClient({ intents: [] }), new ShardingManager("bot.js"), new ErisClient("Bot token")]) autoPost(bot, client);
 AutoPoster("unused", {}, { sdk: topgg({ key: "vg_key", botId: "111111111111111111", baseUrl: "https://votes.example" }) });

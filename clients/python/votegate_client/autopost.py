@@ -21,6 +21,8 @@ Count = Callable[[], int | Awaitable[int]]
 """A function that returns a count. It may be `async`."""
 
 _log = logging.getLogger("votegate_client")
+_running: set[asyncio.Task[None]] = set()
+"""An event loop refers to its tasks only weakly, and a bot need not keep its AutoPoster."""
 
 
 class Bot(Protocol):
@@ -82,6 +84,8 @@ class AutoPoster:
         loop = asyncio.get_running_loop()
         if not self.is_running:
             self._task = loop.create_task(self._run(), name="votegate-autoposter")
+            _running.add(self._task)
+            self._task.add_done_callback(_running.discard)
 
     @property
     def is_running(self) -> bool:

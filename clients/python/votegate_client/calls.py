@@ -56,7 +56,6 @@ class Caller:
         endpoint: Endpoint,
         url: str,
         counts: Callable[[], Mapping[str, int]] | None = None,
-        waited: float = 0,
     ) -> Reply:
         """Send a request, and again after each failure that may pass, and return the reply 200.
 
@@ -64,13 +63,13 @@ class Caller:
             endpoint: The endpoint that the URL belongs to.
             url: The whole URL.
             counts: Called before each try; the try sends its result as JSON.
-            waited: Seconds that the caller has waited already.
 
         Raises:
             VotegateError: The last try failed, and the next one cannot succeed or would come too late.
         """
         error: VotegateError | None = None
         back_off = 0
+        waited = 0.0
         while True:
             wait = max(self._wait_for_limit(endpoint), back_off, _asked_wait(error))
             if wait:
@@ -122,6 +121,7 @@ class Caller:
             data=None if counts is None else json.dumps(counts).encode(),
             headers=self._headers(has_body=counts is not None),
             allow_redirects=False,  # the key would be sent to another place
+            raise_for_status=False,
             timeout=self._timeout,
         )
         async with request as response:

@@ -73,9 +73,8 @@ class Client:
             raise ValueError('The base address must be like "https://votes.example".')
         self.bot_id = _snowflake("bot_id", bot_id)
         self.base_url = base_url.rstrip("/")
-        clock = clock or SystemClock()
-        self._caller = Caller(key, timeout, longest_wait, session, clock)
-        self._pushes = Pushes(self._send_counts, clock)
+        self._caller = Caller(key, timeout, longest_wait, session, clock or SystemClock())
+        self._pushes = Pushes(self._send_counts)
         self._stats = Endpoint("PATCH")
         self._voters = Endpoint("GET")
 
@@ -141,9 +140,9 @@ class Client:
     def __repr__(self) -> str:
         return f"Client(bot_id={self.bot_id!r}, base_url={self.base_url!r})"
 
-    async def _send_counts(self, newest: Callable[[], Mapping[str, int]], waited: float) -> None:
+    async def _send_counts(self, newest: Callable[[], Mapping[str, int]]) -> None:
         url = f"{self.base_url}/bots/{self.bot_id}/stats"
-        reply = await self._caller.call(self._stats, url, newest, waited)
+        reply = await self._caller.call(self._stats, url, newest)
         if reply.value is None or reply.value.get("success") is not True:
             raise reply.error()
 

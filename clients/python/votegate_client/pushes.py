@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from votegate_client.clock import Clock
 from votegate_client.errors import VotegateError
 
 Counts = Mapping[str, int]
-Send = Callable[[Callable[[], Counts], float], Awaitable[object]]
-"""Sends what the function returns, called before each try. The number is the seconds waited until now."""
+Send = Callable[[Callable[[], Counts]], Awaitable[object]]
+"""Sends the counts that a function returns. It is called before each try."""
 
 
 class Pushes:
@@ -17,9 +16,8 @@ class Pushes:
     Invariant: at most one is under way.
     """
 
-    def __init__(self, send: Send, clock: Clock) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
-        self._clock = clock
         self._under_way = asyncio.Lock()
         self._callers: dict[int, Counts] = {}
         """The counts of all callers that have no result yet, oldest first, by number."""
@@ -36,20 +34,19 @@ class Pushes:
         Raises:
             VotegateError: That push failed.
         """
-        began = self._clock.monotonic()
         self._newest += 1
         number = self._newest
         self._callers[number] = counts
         try:
             async with self._under_way:  # first come, first served
                 if self._carried < number:
-                    await self._push(self._clock.monotonic() - began)
+                    await self._push()
                 if self._failure is not None:
                     raise self._failure
         finally:
             del self._callers[number]
 
-    async def _push(self, waited: float) -> None:
+    async def _push(self) -> None:
         carried, self._failure = self._carried, None
 
         def newest() -> Counts:
@@ -59,7 +56,7 @@ class Pushes:
             return {name: count for counts in waiting for name, count in counts.items()}
 
         try:
-            await self._send(newest, waited)
+            await self._send(newest)
         except VotegateError as error:
             self._failure = error
         self._carried = carried

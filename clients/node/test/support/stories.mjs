@@ -1,6 +1,7 @@
 // Plays the stories of clients/stories.json; clients/README.md says how to read one.
 
 import assert from "node:assert/strict";
+import crypto from "node:crypto";
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
@@ -10,6 +11,8 @@ import { FakeClock } from "./clock.mjs";
 import { PythonProgram } from "./python.mjs";
 
 const BOOK = JSON.parse(readFileSync(join(import.meta.dirname, "../../../stories.json"), "utf8"));
+const GUILD = "222222222222222222";
+const OF_THE_GATEWAY = ["id", "at"]; // each has its own
 const LONGEST_STORY = 30_000;
 
 export const STORIES = BOOK.stories.filter((story) => (story.languages ?? ["node"]).includes("node"));
@@ -18,39 +21,52 @@ export function named(name) {
   return STORIES.find((story) => story.name === name) ?? assert.fail(`There is no story "${name}".`);
 }
 
-/** Plays stories with a copy of the package against a server that does as the stories say. */
-export class Theatre {
-  #server;
+// No story can see how a signature is compared, so a genuine one must have gone through the comparison in constant time.
+let compared = 0;
+const { timingSafeEqual } = crypto;
+crypto.timingSafeEqual = (one, other) => {
+  compared += 1;
+  return timingSafeEqual(one, other);
+};
 
-  /** `isReal`: the server is a gateway, so that its requests, times and headers are not compared. */
-  constructor(server = "tests.clients.scripted_server", isReal = false) {
-    this.#server = new PythonProgram(server);
-    this.isReal = isReal;
+/** Plays stories with a copy of the package. */
+export class Theatre {
+  #program;
+  #isReal;
+
+  /** A real gateway has its own requests, times, dates and ids: those are not compared. */
+  constructor({ isReal = false } = {}) {
+    this.#program = new PythonProgram(isReal ? "tests.clients.real_gateway" : "tests.clients.scripted_server");
+    this.#isReal = isReal;
   }
 
   /** Throws if the package does not do as the story says. */
   async play(story, votegate) {
     let timer;
     const tooLong = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error("The story did not end.")), LONGEST_STORY);
+      timer = setTimeout(() => reject(new Error("The story does not end.")), LONGEST_STORY);
     });
-    const play = story.side === "client" ? this.#playClient(story, votegate) : playReceiver(story, votegate);
+    const play = story.side === "client" ? this.#playClient(story, votegate) : this.#playReceiver(story, votegate);
     await Promise.race([play, tooLong]).finally(() => clearTimeout(timer));
   }
 
   close() {
-    return this.#server.end();
+    return this.#program.end();
+  }
+
+  async #begin(story, receiver) {
+    this.#program.write({ begin: story.name, receiver });
+    return (await this.#program.read()).ready;
   }
 
   async #playClient(story, votegate) {
-    this.#server.write({ begin: story.name });
-    const { ready } = await this.#server.read();
-    const player = new ClientPlayer(story, ready, votegate, this.isReal);
+    const ready = await this.#begin(story);
+    const player = new ClientPlayer(this.#isReal ? withIds(story, ready) : story, ready, votegate, this.#isReal);
     const listening = this.#listen(player);
     try {
-      for (const step of story.do) await player.do(step);
+      for (const step of player.steps) await player.do(step);
     } finally {
-      this.#server.write({ end: true });
+      this.#program.write({ end: true });
       player.left = await listening;
     }
     player.check();
@@ -59,12 +75,33 @@ export class Theatre {
   /** Hand each request to the player, until the story has ended. Returns how many exchanges did not happen. */
   async #listen(player) {
     for (;;) {
-      const line = await this.#server.read();
-      if (line.ended) return line.ended.left;
+      const line = await this.#program.read();
+      if (line.ended) return line.ended.left ?? 0;
       player.arrived(line.request ?? line.connects);
-      this.#server.write({ go: true });
+      this.#program.write({ go: true });
     }
   }
+
+  async #playReceiver(story, votegate) {
+    const player = new ReceiverPlayer(votegate);
+    const url = await player.open();
+    try {
+      if (!this.#isReal) return await player.play(story);
+      const ready = await this.#begin(story, url);
+      const sending = player.play(withIds(story, ready), ready);
+      this.#program.write({ go: true });
+      await sending;
+      this.#program.write({ end: true });
+      await this.#program.read();
+    } finally {
+      player.close();
+    }
+  }
+}
+
+/** Returns a story about the bot and the server of a real gateway. */
+function withIds(story, { bot_id, guild_id }) {
+  return JSON.parse(JSON.stringify(story).replaceAll(BOOK.defaults.client.bot_id, bot_id).replaceAll(GUILD, guild_id));
 }
 
 class ClientPlayer {
@@ -74,14 +111,16 @@ class ClientPlayer {
   #client;
   #votegate;
   #isReal;
-  #clock = new FakeClock(BOOK.defaults.now);
+  #clock;
   #mark = 0; // the time of the last request, or of the begin of the call
   #atFirstRequest = null;
   #wrong = [];
   left = 0;
 
-  constructor(story, { address, key, bot_id }, votegate, isReal) {
-    const options = { ...BOOK.defaults.client, base_url: "{address}", ...story.options, ...(isReal && { key, bot_id }) };
+  constructor(story, { address, key, bot_id, now = BOOK.defaults.now }, votegate, isReal) {
+    const options = { ...BOOK.defaults.client, ...(isReal && { key, bot_id }), base_url: "{address}", ...story.options };
+    this.steps = story.do;
+    this.#clock = new FakeClock(now);
     this.#story = story;
     this.#address = address;
     this.#key = options.key;
@@ -142,7 +181,7 @@ class ClientPlayer {
     this.#attempt(() => {
       if (!this.#isReal) within(this.#clock.monotonic() - this.#mark, step.after);
       if (step.raises) this.#compareError(outcome.error, step.raises);
-      else assert.deepEqual(outcome, { returned: step.returns });
+      else assert.deepEqual(outcome, { returned: this.#isReal ? withDateOf(outcome, step.returns) : step.returns });
     });
   }
 
@@ -188,55 +227,94 @@ function within(milliseconds, [least, most] = [0, 0]) {
   assert.ok(seconds > least - 0.001 && seconds < most + 0.001, `${seconds} seconds, not ${least} to ${most}`);
 }
 
-async function playReceiver(story, votegate) {
-  const clock = new FakeClock(BOOK.defaults.now);
-  const got = [];
-  const handler = (on) => (value) => {
-    got.push({ on, value });
-    if (story.handler_fails) throw new Error("The handler fails.");
-  };
-  const { secrets, token } = story.options;
-  const receiver = new votegate.Receiver({
-    ...(secrets && { secret: secrets }),
-    ...(token && { token }),
-    clock,
-    onVote: handler("vote"),
-    onTest: handler("test"),
-    onEvent: handler("event"),
-    onError: () => {},
+/** Returns the vote status that a story wants, with the date that a real gateway knows. */
+function withDateOf({ returned }, wanted) {
+  return wanted?.last_vote ? { ...wanted, last_vote: returned?.last_vote } : wanted;
+}
+
+class ReceiverPlayer {
+  #votegate;
+  #receiver;
+  #called = [];
+  #answers = [];
+  #answered = () => {};
+  #server = http.createServer(async (request, response) => {
+    await this.#receiver.node(request, response);
+    this.#answers.push(response.statusCode);
+    this.#answered();
   });
-  const server = http.createServer(receiver.node);
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  try {
+
+  constructor(votegate) {
+    this.#votegate = votegate;
+  }
+
+  /** Listen on a port of its own. Returns the address of the receiver. */
+  async open() {
+    await new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${this.#server.address().port}/votes`;
+  }
+
+  close() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  /** Compare what the receiver answers and hands on. Without a real gateway, which sends the webhooks, they are sent from here. */
+  async play(story, real) {
+    this.#receiver = this.#made(story, real);
     for (const { headers, body, answer, handler } of story.deliveries) {
-      assert.equal(await post(server.address().port, headers, bytesOf(body)), answer);
-      await receiver.finish();
-      const called = got.splice(0);
+      const answered = new Promise((resolve) => (this.#answered = resolve));
+      compared = 0;
+      if (!real) await this.#send(headers, bytesOf(body));
+      if (this.#answers.length === 0) await answered;
+      assert.equal(this.#answers.shift(), answer);
+      if (answer === 204) assert.ok(compared > 0, "The signature is compared without timingSafeEqual.");
+      await this.#receiver.finish();
+      const called = this.#called.splice(0);
       assert.equal(called.length, handler ? 1 : 0, inspect(called));
-      if (handler) compareValue(called[0], handler);
+      if (handler) compareValue(called[0], handler, real);
     }
-  } finally {
-    server.closeAllConnections();
-    server.close();
+  }
+
+  #made({ options: { secrets, token }, handler_fails: fails }, real) {
+    const handler = (on) => (value) => {
+      this.#called.push({ on, value });
+      if (fails) throw new Error("The handler fails.");
+    };
+    return new this.#votegate.Receiver({
+      secret: secrets && (real?.secrets ?? secrets),
+      token,
+      clock: new FakeClock(real?.now ?? BOOK.defaults.now),
+      onVote: handler("vote"),
+      onTest: handler("test"),
+      onEvent: handler("event"),
+      onError: () => {},
+    });
+  }
+
+  #send(headers, body) {
+    return new Promise((resolve, reject) => {
+      const options = { method: "POST", port: this.#server.address().port, headers: { ...headers, "content-length": body.length } };
+      http.request(options, (response) => response.resume().once("end", resolve)).once("error", reject).end(body);
+    });
   }
 }
 
-function compareValue({ on, value }, { on: expected, gets }) {
-  assert.equal(on, expected);
-  for (const [field, wanted] of Object.entries(gets)) assert.deepEqual(value[field === "body" ? "raw" : field], wanted);
+function compareValue({ on, value }, { on: wantedOn, gets }, real) {
+  assert.equal(on, wantedOn);
+  for (const [field, wanted] of Object.entries(gets)) {
+    if (field === "raw") compareRaw(value.raw, wanted, real);
+    else if (!(real && OF_THE_GATEWAY.includes(field))) assert.deepEqual(value[field], wanted);
+  }
+}
+
+function compareRaw(got, wanted, real) {
+  const own = real ? Object.fromEntries(OF_THE_GATEWAY.filter((field) => field in got).map((field) => [field, got[field]])) : {};
+  assert.deepEqual(got, { ...wanted, ...own });
 }
 
 function bytesOf(body) {
   if (typeof body === "string") return Buffer.from(body);
   if ("base64" in body) return Buffer.from(body.base64, "base64");
   return Buffer.from(body.before + "x".repeat(body.filler) + body.after);
-}
-
-function post(port, headers, body) {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ port, host: "127.0.0.1", method: "POST", headers: { ...headers, "content-length": body.length } }, (response) => {
-      response.resume().once("end", () => resolve(response.statusCode));
-    });
-    request.once("error", reject).end(body);
-  });
 }

@@ -38,12 +38,21 @@ class BlockingReceiver:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="votegate-receiver", daemon=True).start()
-                atexit.register(self._finish, self._loop)
+                thread = threading.Thread(
+                    target=_run, args=(self._loop,), name="votegate-receiver", daemon=True
+                )
+                thread.start()
+                atexit.register(self._finish, self._loop, thread)
             return self._loop
 
-    def _finish(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait for the handlers, and stop the loop of our own."""
+    def _finish(self, loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+        """Wait for the handlers, and end the thread."""
         finishing = asyncio.run_coroutine_threadsafe(self._receiver.finish(), loop)
         concurrent.futures.wait([finishing], LAST_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
+        thread.join(LAST_SECONDS)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()

@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PATCH(self) -> None:
         self._answer()
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:
         """Log nothing."""
 
     def _answer(self) -> None:

@@ -1,0 +1,43 @@
+// What no story tells: what a Client refuses when it is made, and that it shows its key nowhere.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+
+import { Client, Unavailable } from "votegate-client";
+
+const OPTIONS = { key: "vg_secret", botId: "111111111111111111", baseUrl: "http://127.0.0.1:1" };
+
+test("a key that no header can carry is refused, and not shown", () => {
+  for (const key of ["Bearer vg_secret", "vg_secret\n", "vg_sécret", "", undefined]) {
+    assert.throws(
+      () => new Client({ ...OPTIONS, key }),
+      (error) => error instanceof TypeError && !error.message.includes("vg_s"),
+    );
+  }
+});
+
+test("an id that is a number is refused", () => {
+  assert.throws(() => new Client({ ...OPTIONS, botId: 111111111111111111 }), TypeError);
+});
+
+test("an address that is none of http, or names a user, is refused", () => {
+  for (const baseUrl of ["votes.example", "ftp://votes.example", "https://user:pass@votes.example"]) {
+    assert.throws(() => new Client({ ...OPTIONS, baseUrl }), TypeError);
+  }
+});
+
+test("counts that are no whole numbers are refused", async () => {
+  const client = new Client(OPTIONS);
+  for (const serverCount of ["1210", 1.5, NaN, null, 2 ** 53]) await assert.rejects(client.postStats({ serverCount }), TypeError);
+});
+
+test("the key is in no text of a client, nor of the error of a broken connection", async () => {
+  const client = new Client({ ...OPTIONS, longestWait: 0 });
+  const error = await client.hasVoted("333333333333333333").then(assert.fail, (error) => error);
+  assert.ok(error instanceof Unavailable);
+  assert.match(error.text, /ECONNREFUSED|bad port/);
+  for (const value of [client, error]) {
+    for (const text of [inspect(value, { depth: 9, showHidden: true }), JSON.stringify(value), String(value)]) assert.ok(!text.includes("vg_secret"), text);
+  }
+});
