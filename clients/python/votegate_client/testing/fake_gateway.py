@@ -78,7 +78,7 @@ class FakeGateway:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         self._failures.append(_Answer(status, body, names))
 
-    def answer(self, method: str, path: str, key: str | None, body: bytes) -> _Answer:
+    def _answer(self, method: str, path: str, key: str | None, body: bytes) -> _Answer:
         """Return the answer to a request, after the failures that are asked for."""
         if self._failures:
             return self._failures.popleft()
@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        answer = self._gateway.answer(self.command, self.path, self.headers.get("authorization"), body)
+        answer = self._gateway._answer(self.command, self.path, self.headers.get("authorization"), body)
         content = json.dumps(answer.body).encode()
         self.send_response(answer.status)
         for name, value in answer.headers.items():
