@@ -11,8 +11,9 @@ PUBLISHED_PYTHON := build/published/requirements.stamp
 NODE_CLIENT := clients/node/node_modules/.package-lock.json
 NODE_VERSIONS := clients/node/versions/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
+GENERATORS := build/generators
 
-.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes clients clients-node clients-python crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz generators processes clients clients-node clients-python crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -38,14 +39,15 @@ OF_BINARY := tests/release/test_binary.py
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli clients/frameworks deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
-	@$(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+	@$(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser tests/generated_clients $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
-processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(if $(shell command -v npm),$(PUBLISHED) $(NODE_CLIENT)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
+processes: $(VENV)/dev.stamp $(FRAMEWORKS).stamp build/clients/discord.py.stamp $(if $(shell command -v npm),$(PUBLISHED) $(NODE_CLIENT)) $(PUBLISHED_PYTHON) ## test what runs as a program: the command line, what documents say, packages (1 minute)
+	@test ! -e $(NODE_CLIENT) || { cd clients/node && npm run --silent build; }
 	@$(BIN)/python -m pytest -p no:schemathesis --ignore=$(OF_BINARY) $(PROCESSES)
-	@test ! -e $(NODE_CLIENT) || { cd clients/node && npm run --silent build && npm test --silent; }
+	@test ! -e $(NODE_CLIENT) || { cd clients/node && npm test --silent; }
 
 # Each target builds a package for bots, installs it into an empty folder, and tests it there with each library.
 clients: clients-node clients-python ## test the packages for bots as users install them (3 minutes)
@@ -61,6 +63,10 @@ faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and p
 
 fuzz: $(VENV)/dev.stamp ## send made-up requests and bytes, and compare with the document and with Tornado (1 minute)
 	@$(BIN)/python -m pytest $(FUZZ)
+
+# The generators clash with packages of the tests, so that they have an environment of their own.
+generators: $(VENV)/dev.stamp $(GENERATORS)/stamp ## make clients from the OpenAPI document with five generators, and call a gateway (1 minute)
+	@$(BIN)/python -m pytest -p no:schemathesis -n 2 --dist load tests/generated_clients $(CHOSEN)
 
 MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit snapshot webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms by their own tests: at least 95%
@@ -102,7 +108,7 @@ screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, answers, help (1 minute)
 	@$(BIN)/python -m tests.surface.record $(or $(OUT),build/surface)
 
-BESIDE := clients demo deploy docs openapi pages published release replication support surface system wire
+BESIDE := clients demo deploy docs generated_clients openapi pages published release replication support surface system wire
 ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
 test-long: $(VENV)/dev.stamp $(FRAMEWORKS).stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
@@ -182,6 +188,7 @@ lock:            ## pin the packages of all requirements*.in again
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file clients/python/frameworks.txt clients/python/frameworks.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file tests/published/requirements.txt tests/published/requirements.in
 	@for each in $(LIBRARIES:%=clients/python/libraries/%); do CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file $$each.txt $$each.in || exit; done
+	@cd tests/generated_clients && CUSTOM_COMPILE_COMMAND="make lock" $(CURDIR)/$(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 vendor:          ## copy the files of others that pages use, as web/vendor/ pins them
@@ -205,7 +212,7 @@ system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules clients/node/dist clients/node/node_modules clients/node/versions/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules tests/generated_clients/node_modules clients/node/dist clients/node/node_modules clients/node/versions/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # Without --no-deps, pip looks for the newest release of a pinned package's extra, and refuses it for want of a hash.
 $(VENV)/run.stamp: requirements.txt
@@ -257,6 +264,12 @@ $(PUBLISHED_PYTHON): tests/published/requirements.txt
 
 $(NODE_CLIENT) $(NODE_VERSIONS): %/node_modules/.package-lock.json: %/package-lock.json
 	-@cd $* && npm ci --ignore-scripts --no-audit --no-fund --silent && touch $(CURDIR)/$@
+
+$(GENERATORS)/stamp: tests/generated_clients/package-lock.json tests/generated_clients/requirements.txt
+	@cd tests/generated_clients && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@test -x $(GENERATORS)/bin/python || $(PYTHON) -m venv $(GENERATORS)
+	@$(GENERATORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement tests/generated_clients/requirements.txt
+	@touch $@
 
 $(EXPRESS): bench/peers/express/package-lock.json | bench-tools
 	@cd bench/peers/express && npm ci --ignore-scripts --no-audit --no-fund --silent

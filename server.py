@@ -337,6 +337,7 @@ def dev_command(**options: Any) -> None:
     from settings.model import SettingsError
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
+    from wire.listening import CannotListen
 
     try:
         uvloop.run(develop(DevOptions(**options)))
@@ -345,6 +346,9 @@ def dev_command(**options: Any) -> None:
         raise SystemExit(2) from None
     except SettingsError as error:
         raise _not_valid(str(error)) from None
+    except CannotListen as error:
+        click.echo(f"votegate dev: {error}; choose another port with --port", err=True)
+        raise SystemExit(2) from None
     except (FolderUnusable, *UNREADABLE) as error:
         why = what_to_do(error, options["data_dir"] or Path())
         click.echo(f"votegate dev cannot serve: {why}", err=True)

@@ -23,7 +23,7 @@ from core.clock import MS_PER_DAY
 from dev.happenings import DoneCommand
 from dev.moved_clock import MovedClock
 from dev.next_answer import PLANS, RETRY_SECONDS, SLOW_SECONDS, Planned
-from dev.watching import FAILED, Watching
+from dev.watching import FAILED, Watching, error_text
 from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
 
@@ -52,10 +52,6 @@ _OFF = "off"
 
 class _CastVote(msgspec.Struct):
     vote: int
-
-
-class _Refused(msgspec.Struct):
-    error: str
 
 
 class DevCommands:
@@ -139,10 +135,8 @@ class DevCommands:
         planned = self._watching.next_answer
         if not about:
             planned.turn()
-        elif about == _OFF:
-            planned.plan = None
-        elif about in PLANS:
-            planned.plan = about
+        elif about == _OFF or about in PLANS:
+            planned.plan = next((each for each in PLANS if each == about), None)
         else:
             return self._done("f", f"choose {', '.join(PLANS)} or {_OFF}", ok=False)
         return self._done("f", _TEXTS[planned.plan])
@@ -182,7 +176,7 @@ class DevCommands:
 
 def _error(reply: Reply) -> str | None:
     """Return the text of a refusal; None for a success."""
-    return msgspec.json.decode(reply.body, type=_Refused).error if reply.status >= FAILED else None
+    return error_text(reply.status, None, reply.body) if reply.status >= FAILED else None
 
 
 def new_user() -> str:

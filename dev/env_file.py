@@ -56,15 +56,20 @@ def read_credentials(path: Path) -> Credentials | None:
     return Credentials(key, secret) if _KEY.fullmatch(key) and _SECRET.fullmatch(secret) else None
 
 
-def write_env(path: Path, url: str, bot_id: str, credentials: Credentials) -> None:
-    """Write the file, or the file of an earlier gateway again. Raises NotOurs, and OSError."""
-    read_credentials(path)
+def env_lines(url: str, bot_id: str, credentials: Credentials) -> list[str]:
+    """Return the variables. The examples of docs/api.md and docs/webhooks.md read them, too."""
     named = {
         "API": url,
         "BOT_ID": bot_id,
         "API_KEY": credentials.key,
         "WEBHOOK_SECRET": credentials.secret,
     }
-    lines = [HEAD, *(f"{name}={value}" for name, value in named.items())]
+    return [f"{name}={value}" for name, value in named.items()]
+
+
+def write_env(path: Path, url: str, bot_id: str, credentials: Credentials) -> None:
+    """Write the file, or the file of an earlier gateway again. Raises NotOurs, and OSError."""
+    read_credentials(path)
+    lines = [HEAD, *env_lines(url, bot_id, credentials)]
     with new_file(path, force=True) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())

@@ -1,4 +1,4 @@
-"""What happens in a gateway for development. `--json` writes each as one object, by its `event`."""
+"""Happenings in a gateway for development. `--json` writes each as one object, by its `event`."""
 
 from msgspec import Struct
 

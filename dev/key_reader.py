@@ -17,6 +17,8 @@ from typing import Any
 
 READ_BYTES = 4_096
 LONGEST_LINE = 1_024
+ESCAPE = b"\x1b"
+"""The beginning of what an arrow or another key without a character sends."""
 
 
 class KeyReader:
@@ -76,8 +78,9 @@ class KeyReader:
         if not piece:
             self._pause()
         elif self._is_terminal:
-            for key in piece.decode("utf-8", "replace"):
-                self._pressed(key)
+            if not piece.startswith(ESCAPE):
+                for key in piece.decode("utf-8", "replace"):
+                    self._pressed(key)
         else:
             *lines, self._line = (self._line + piece).split(b"\n")
             self._line = self._line[-LONGEST_LINE:]

@@ -113,7 +113,7 @@ class DevLines:
         if told.error is None:
             return self._headed(told, "->", [f"{line}: {told.status} after {told.duration_ms} ms"], "green")
         following = f"the next attempt is in {told.retry_in} s" if told.retry_in is not None else "given up"
-        lines = [f"{line}: failed", f"{told.reason}; {following}"]
+        lines = [f"{line}: failed ({told.error})", f"{told.reason}; {following}"]
         lines += [f"It answered: {told.answer}"] if told.answer is not None else []
         lines += [told.advice] if told.advice is not None else []
         lines += [told.guide] if told.guide is not None else []

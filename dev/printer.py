@@ -1,11 +1,11 @@
 """Prints lines from a thread of its own: a pipe that nobody reads, or Ctrl-S, stops no request."""
 
 import contextlib
+import os
 import queue
 import select
 import threading
 from collections.abc import Callable
-from typing import BinaryIO
 
 LAST_SECONDS = 2
 """The longest wait for the last lines."""
@@ -15,12 +15,12 @@ class Printer:
     """Writes lines in their order.
 
     Args:
-        stream: without a buffer, which would fail again at the end of the process.
+        descriptor: that of the output. A buffer would fail again at the end of the process.
         broken: is called in the thread once nobody can read the lines any more.
     """
 
-    def __init__(self, stream: BinaryIO, broken: Callable[[], object]) -> None:
-        self._stream = stream
+    def __init__(self, descriptor: int, broken: Callable[[], object]) -> None:
+        self._descriptor = descriptor
         self._broken = broken
         self._lines = queue.SimpleQueue[str | None]()
         self._thread = threading.Thread(target=self._run, name="printer", daemon=True)
@@ -39,13 +39,13 @@ class Printer:
         try:
             while (line := self._lines.get()) is not None:
                 self._write(f"{line}\n".encode("utf-8", "backslashreplace"))
-        except (OSError, ValueError):  # the terminal is gone, the pipe is broken, or it is closed
+        except OSError:  # the terminal is gone, or the pipe is broken
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 self._broken()
 
     def _write(self, content: bytes) -> None:
         while content:
-            written = self._stream.write(content)
-            if written is None:  # a pipe that does not block its writers, and is full
-                select.select([], [self._stream], [])
-            content = content[written or 0 :]
+            try:
+                content = content[os.write(self._descriptor, content) :]
+            except BlockingIOError:  # a pipe that does not block its writers is full
+                select.select([], [self._descriptor], [])

@@ -21,7 +21,7 @@ from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.newest import Newest
-from dev.guide import ADVICE, PATH, Advice, advice_for_delivery
+from dev.advice import ADVICE, PATH, Advice, advice_for_delivery
 from dev.happenings import AnsweredRequest, AttemptedDelivery, DoneCommand, Happening, PausedEndpoint
 from dev.next_answer import SLOW_SECONDS, NextAnswer, Planned, planned_refusal
 from handlers.reply import SPOKEN, Reply, reply_to
@@ -35,7 +35,7 @@ from watchers.redaction import Redactor
 
 OF_BOTS = frozenset({"updateStats", "checkVote"})
 """The operations of bots, whose refusals the guide explains."""
-KEPT = 10_000
+KEPT = 1_000
 """The answers and deliveries that are remembered."""
 SENT_CHARACTERS = 200
 """The characters of a refused body that are shown."""
@@ -153,7 +153,7 @@ class Watching:
         return structs.replace(
             told,
             code=code,
-            error=_error_text(told.status, code, seen.reply.body if seen is not None else b""),
+            error=error_text(told.status, code, seen.reply.body if seen is not None else b""),
             retry_after=_retry_after(seen.reply) if seen is not None else None,
             sent=self._sent(seen.request) if seen is not None and told.status == BAD_REQUEST else None,
             advice=advice.text if advice is not None else None,
@@ -210,7 +210,7 @@ class Watching:
         return max(-((self.machine.now_ms() - at_ms) // 1_000), 0)
 
 
-def _error_text(status: int, code: Code | None, body: bytes) -> str:
+def error_text(status: int, code: Code | None, body: bytes) -> str:
     """Return the text of a refusal, with the faults of its fields."""
     try:
         found = msgspec.json.decode(body, type=_ErrorText)

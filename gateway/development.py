@@ -25,7 +25,7 @@ from core.clock import SystemClock
 from core.rows import WebhookEvent
 from dev.commands import DevCommands
 from dev.env_file import Credentials, NotOurs, read_credentials, write_env
-from dev.guide import PATH as GUIDE
+from dev.advice import PATH as GUIDE
 from dev.happenings import Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json
@@ -52,8 +52,7 @@ PREFIX = "votegate-dev-"
 """The beginning of the names of temporary data folders."""
 REQUESTS = 1_000
 """Each limit of development."""
-KEYS = 0
-"""Standard input, from which keys and commands come."""
+STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when the terminal is closed
 
 
@@ -183,18 +182,17 @@ async def develop(options: DevOptions) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in STOPPING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
             loop.add_signal_handler(number, stop.set)
     forget_activation(os.environ)  # the sockets of systemd may be anywhere
-    with open(1, "wb", buffering=0, closefd=False) as output:  # noqa: ASYNC230 (it is open)
-        printer = Printer(output, partial(loop.call_soon_threadsafe, stop.set))
-        try:
-            with thrown_away_folder(options.data_dir) as data_dir:
-                await _serve_watched(options, data_dir, credentials, printer, stop)
-            if not options.as_json:
-                printer.print("The gateway has stopped. Its data are deleted.")
-        finally:
-            printer.close()
+    printer = Printer(STANDARD_OUTPUT, partial(loop.call_soon_threadsafe, stop.set))
+    try:
+        with thrown_away_folder(options.data_dir) as data_dir:
+            await _serve_watched(options, data_dir, credentials, printer, stop)
+        if not options.as_json:
+            printer.print("The gateway has stopped. Its data are deleted.")
+    finally:
+        printer.close()
 
 
 def _credentials(path: Path) -> Credentials:
@@ -218,11 +216,11 @@ async def _serve_watched(
 ) -> None:
     """Serve, and tell of everything that happens. Raises DevRefused, and what `serve` raises."""
     token, logs, clock = secrets.token_hex(32), _logs(options), MovedClock(SystemClock())
-    lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(KEYS))
+    lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT))
     said: Callable[[Happening], str] = as_json if options.as_json else lines.of
     watching = Watching(clock.machine, logs.output.redactor, lambda told: printer.print(said(told)))
     commands = DevCommands(watching, clock, token, BOT, stop.set)
-    keys = KeyReader(KEYS, commands.begin)
+    keys = KeyReader(STANDARD_INPUT, commands.begin)
     refused: list[DevRefused] = []
 
     async def started(gateway: Gateway) -> None:
@@ -232,11 +230,17 @@ async def _serve_watched(
             write_env(options.env_file, gateway.base_url, BOT, credentials)
         except NotOurs:
             refused.append(_not_ours(options.env_file))
+        except OSError as error:
+            why = error.strerror or str(error)
+            refused.append(
+                DevRefused(f"{options.env_file} cannot be written: {why}; name another --env-file")
+            )
+        if refused:
             stop.set()
             return
         watching.url = gateway.base_url
-        watching.tell(_ready(options, gateway.base_url, clock.now_ms()))
         keys.start()
+        watching.tell(_ready(options, gateway.base_url, clock.now_ms()))
 
     try:
         settings = dev_settings(options, data_dir, token)
@@ -259,7 +263,7 @@ def _logs(options: DevOptions) -> Logs:
 
 
 def _has_colours() -> bool:
-    return os.isatty(1) and not os.environ.get("NO_COLOR")  # no-color.org
+    return os.isatty(STANDARD_OUTPUT) and not os.environ.get("NO_COLOR")  # no-color.org
 
 
 def _ready(options: DevOptions, url: str, now_ms: int) -> ReadyToServe:

@@ -50,7 +50,7 @@ class Front:
     certificates: Certificates | None
     access: AccessLog | None
     watched: Answered | None = None
-    """Is told of each answer in the place of the access log."""
+    """Takes each answer in the place of the access log."""
 
     @property
     def urls(self) -> list[str]:

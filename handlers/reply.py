@@ -116,7 +116,7 @@ def without_code(reply: Reply) -> Reply:
     if reply.why is None:
         return reply
     body = ErrorBody(error=in_words(*reply.why), status=reply.status)
-    return replace(reply, body=encode_json(body), why=None)
+    return replace(reply, body=encode_json(body))
 
 
 def method_not_allowed(methods: Collection[str], allow: str) -> Reply:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from handlers.reply import JSON
 from openapi.lookup import Node, found
@@ -47,9 +48,13 @@ class SampleRequest(NamedTuple):
 
 def sample_of(document: Node, method: str, path: str, operation: Node) -> SampleRequest:
     """Return the request of an operation, without what may be left out."""
+    query = {}
     for parameter in operation.get("parameters", ()):
         each = found(document, parameter)
-        path = path.replace(f"{{{each['name']}}}", str(each["example"]))
+        if each["in"] == "path":
+            path = path.replace(f"{{{each['name']}}}", each["example"])
+        elif each["required"]:
+            query[each["name"]] = each["example"]
     content = operation.get("requestBody", {"content": {}})["content"]
     examples = content.get(JSON, {}).get("examples", {})
     body = next((found(document, each)["value"] for each in examples.values()), None)
@@ -58,7 +63,7 @@ def sample_of(document: Node, method: str, path: str, operation: Node) -> Sample
     answer = next(each for status, each in operation["responses"].items() if status < "300")
     return SampleRequest(
         method,
-        path,
+        f"{path}?{urlencode(query)}" if query else path,
         body or None,
         takes_file=bool(content) and JSON not in content,
         secret=secret,

@@ -316,7 +316,7 @@ ROOMS = sorted(
     for path in (ROOT / room).rglob("__init__.py")
 )
 BESIDE_THE_ROOMS = {
-    *("browser", "clients", "demo", "deploy", "docs", "published"),
+    *("browser", "clients", "demo", "deploy", "docs", "generated_clients", "published"),
     *("release", "support", "surface", "system"),
 }
 """Folders of tests that belong to no room."""

@@ -50,7 +50,7 @@ def test_a_filter_shows_the_requests_with_all_of_its_words(browser: Browser, gat
         every = page.locator("article.call").count()
         page.get_by_label("Filter").fill("key BOTS post")
         titles = page.locator("article.call:visible h3").all_inner_texts()
-        assert "Issue a key" in titles
+        assert "Issue an API key" in titles
         assert len(titles) < every / 10
         expect(page.get_by_role("status").first).to_have_text(f"{len(titles)} of {every} requests")
         assert page.locator(".toc li:visible a[href='#removeBot']").count() == 0
@@ -129,7 +129,8 @@ def test_try_it_pushes_counts(browser: Browser, gateway: ThreadGateway, key: str
     assert gateway.kept(f"/manage/bots/{BOT}")["stats"]["command_count"] == 42
 
 
-def test_try_it_shows_a_refusal(browser: Browser, gateway: ThreadGateway, key: str) -> None:
+@pytest.mark.usefixtures("key")
+def test_try_it_shows_a_refusal(browser: Browser, gateway: ThreadGateway) -> None:
     with visiting(browser, gateway) as visitor:
         visitor.expected.add(401)
         page = opened(visitor, "checkVote")

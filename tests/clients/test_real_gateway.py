@@ -7,14 +7,13 @@ import pytest
 from aiohttp import web
 
 import votegate_client
-from settings.model import WebhooksSettings
 from tests.clients.client_runner import check_result, result
 from tests.clients.real_gateway import Scenes, scenes, with_ids
 from tests.clients.receiver_runner import check_called, handled
 from tests.clients.stories import DEFAULTS, Story, named, of_python
 from tests.clients.story_clock import StoryClock
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.raw_receivers import unused_port
+from tests.support.raw_receivers import unused_webhook_port
 from votegate_client.adapters.aiohttp import webhook_handler
 
 
@@ -68,7 +67,7 @@ async def _with_the_receiver(told: Story, stage: Scenes) -> None:
     app.router.add_post("/votes", handle)
     runner = web.AppRunner(app)
     await runner.setup()
-    port = next(port for port in iter(unused_port, 0) if port not in WebhooksSettings().refused_ports)
+    port = unused_webhook_port()
     await web.TCPSite(runner, "127.0.0.1", port).start()
     try:
         ready = await asyncio.to_thread(stage.begin, told, f"http://127.0.0.1:{port}/votes")

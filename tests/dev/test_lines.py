@@ -2,7 +2,7 @@
 
 import pytest
 
-from dev.guide import ADVICE, PATH
+from dev.advice import ADVICE, PATH
 from dev.happenings import (
     AnsweredRequest,
     AttemptedDelivery,

@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from tests.clients.chat_stand_in import ChatStandIn
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, OTHER_USER, ROOT, USER, WAIT_SECONDS, ThreadGateway, eventually
 from tests.support.programs import installed
-from tests.support.raw_receivers import unused_port
+from tests.support.raw_receivers import unused_webhook_port
 from votegate_client import errors
 from votegate_client.replies import Reply
 
@@ -68,9 +69,12 @@ class Program:
 
     def __init__(self, command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
         self.lines: list[str] = []
+        """Its output so far."""
         self.process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        self._too_long = threading.Timer(WAIT_SECONDS, self.process.kill)
+        self._too_long.start()
 
     def press(self, line: str) -> None:
         """Write a line to its input."""
@@ -90,6 +94,7 @@ class Program:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._too_long.cancel()
         self.process.terminate()
         self.process.communicate(timeout=WAIT_SECONDS)
 
@@ -102,7 +107,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     gateway = ThreadGateway(tmp_path / "data")
     gateway.clock = FakeClock(time.time_ns() // 1_000_000)  # signatures have its time
     gateway.start()
-    port = unused_port()
+    port = unused_webhook_port()
     key = gateway.list_bot(actual=1_200)
     url = f"http://127.0.0.1:{port}/votes"
     secret = gateway.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": url})["secret"]
@@ -273,7 +278,7 @@ def test_without_the_package_a_bot_pushes_asks_and_rewards(
 @pytest.mark.parametrize("language", ["python", "js"])
 def test_a_first_reward_needs_no_platform(tmp_path: Path, language: str) -> None:
     """The commands of the guide, with `votegate`, `python3` and the port of this test."""
-    port = unused_port()
+    port = unused_webhook_port()
     dev = f'{ROOT}/server.py "$@" --port 0 --webhook http://127.0.0.1:{port}/votes'
     (tmp_path / "bin").mkdir()
     for name, arguments in (("votegate", dev), ("python3", '"$@"')):

@@ -120,7 +120,7 @@ def test_the_pages_lead_to_the_site_if_there_is_one() -> None:
 def test_no_field_of_try_it_has_a_name_that_a_browser_could_put_into_an_address() -> None:
     text = PAGES[REFERENCE](DOCUMENT, FRAME)
     assert text.count("<form ") == 2
-    assert Page(text).names == {("meta", "viewport"), ("input", "language")}
+    assert Page(text).names == {("meta", "viewport"), ("meta", "color-scheme"), ("input", "language")}
     for form in re.findall(r"<form .*?</form>", text):
         assert " name=" not in form
 

@@ -224,6 +224,8 @@ def check(case: Case, gateway: ThreadGateway, receiver: Receiver, tally: Tally) 
     response = case.call(base_url=gateway.base_url)
     tally[case.operation.label][response.status_code] += 1
     case.validate_response(response)
+    if response.status_code >= 400:
+        assert response.json()["status"] == response.status_code
 
 
 # -- What a schema allows is what its form reads ----------------------------------------------------------

@@ -20,6 +20,7 @@ from decoder.decoder import Decoder
 from languages.language_names import LANGUAGES
 from server import Commands, cli
 from storage.folder import KEYS, OPERATOR_TOKEN
+from tests.support.dev_gateway import DevGateway
 from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, eventually
 from tests.support.installed_gateway import BINARY, InstalledGateway, answered, run
 from tests.support.media_files import EMOJI, SOUND, picture, sound
@@ -100,6 +101,19 @@ def test_it_serves_votes_and_folds_its_disk_in_another_process(gateway: Installe
     assert gateway.request("GET", "/debug").status_code in {200, 303, 401}
     assert gateway.signal(signal.SIGTERM) == 0
     assert "Traceback" not in gateway.log
+
+
+def test_it_serves_a_demo_bot_for_development(binary: Path, tmp_path: Path, receiver: Receiver) -> None:
+    dev = DevGateway(tmp_path, "--webhook", f"{receiver.url}/votes", program=[str(binary)]).start()
+    try:
+        user = dev.press("v")["user"]
+        assert dev.next("delivery")["status"] == 204
+        assert dev.voted(user)["voted"] is True
+        assert [*dev.temporary.glob("votegate-dev-*")]
+        assert dev.end(signal.SIGTERM) == 0
+        assert not [*dev.temporary.glob("votegate-dev-*")]
+    finally:
+        dev.close()
 
 
 def test_a_backup_with_secrets_restores_a_killed_gateway_elsewhere(

@@ -16,15 +16,20 @@ from tests.support.gateways import ROOT, WAIT_SECONDS, Client, eventually
 Happened = Mapping[str, Any]
 
 
-def dev_command(*options: str) -> list[str]:
+SOURCE_TREE = (sys.executable, str(ROOT / "server.py"))
+
+
+def dev_command(*options: str, program: Sequence[str] = SOURCE_TREE) -> list[str]:
     """Return the command of a gateway for development on any free port."""
-    return [sys.executable, str(ROOT / "server.py"), "dev", "--port", "0", *options]
+    return [*program, "dev", "--port", "0", *options]
 
 
 class DevGateway(Client):
     """A gateway for development, started in a folder of its own. Its temporary folder is in there, too."""
 
-    def __init__(self, folder: Path, *options: str, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, *options: str, program: Sequence[str] = SOURCE_TREE, **environment: str
+    ) -> None:
         super().__init__()
         self.folder = folder
         self.temporary = folder / "temporary"
@@ -32,7 +37,7 @@ class DevGateway(Client):
         self.happened: list[Happened] = []
         self.errors = ""
         self.process = subprocess.Popen(
-            [*self.program(), "--json", *options],
+            dev_command("--json", *options, program=program),
             cwd=folder,
             env={**os.environ, "TMPDIR": str(self.temporary), **environment},
             stdin=subprocess.PIPE,
@@ -43,9 +48,6 @@ class DevGateway(Client):
         self._reading = [threading.Thread(target=each) for each in (self._read, self._read_errors)]
         for each in self._reading:
             each.start()
-
-    def program(self) -> Sequence[str]:
-        return dev_command()
 
     def _read(self) -> None:
         assert self.process.stdout is not None

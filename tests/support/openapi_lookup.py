@@ -16,7 +16,7 @@ from tests.support.made_listings import MADE_IDS
 
 DEPLOYMENT = deployment(Settings())
 DOCUMENT = openapi_document(DEPLOYMENT)
-ERRORS = {error.name: error for error in (*errors(DEPLOYMENT), *OUTSIDE)}
+ERRORS = {shown.name: shown for error in (*errors(DEPLOYMENT), *OUTSIDE) for shown in (error, error.public)}
 COMPONENTS = DOCUMENT["components"]
 OPERATIONS: dict[tuple[str, str], Any] = {
     (method.upper(), path): operation

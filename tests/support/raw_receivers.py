@@ -18,6 +18,7 @@ from grammars.http_urls import Target, UrlRefused, read_url
 from grammars.service_urls import read_proxy_url
 from outbound.client import HttpClient, open_client
 from outbound.result import HttpResult
+from settings.model import WebhooksSettings
 from tests.support.gateways import WAIT_SECONDS, eventually
 
 BODY = b'{"user":"555555555555555555","test":true}'
@@ -262,6 +263,11 @@ def unused_port() -> int:
         bound.bind(("127.0.0.1", 0))
         port: int = bound.getsockname()[1]
         return port
+
+
+def unused_webhook_port() -> int:
+    """Return a port on which nobody listens, and to which webhooks may go."""
+    return next(port for port in iter(unused_port, 0) if port not in WebhooksSettings().refused_ports)
 
 
 def unused_url() -> str:

@@ -204,6 +204,7 @@ def test_a_body_of_megabytes_is_413_before_all_of_it_was_read(
         "success": False,
         "error": TOO_LARGE[1],
         "status": 413,
+        **({"code": "body_too_large"} if path.startswith("/manage/") else {}),
     }
 
 

@@ -50,9 +50,9 @@ HEADERS_TOO_LONG: dict[str, bytes] = {
 }
 
 
-def error_in(answer: bytes) -> tuple[int, str]:
+def error_in(served: Served, sent: bytes) -> tuple[int, str]:
     """Status and text of the only answer, an error in the common shape that ends the connection."""
-    head, _, body = answer.partition(b"\r\n\r\n")
+    head, _, body = served.gateway.raw(sent).partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
     version, status, *_ = line.split()
     headers = dict(each.lower().split(": ", 1) for each in lines)
@@ -63,18 +63,20 @@ def error_in(answer: bytes) -> tuple[int, str]:
     assert headers["content-length"] == str(len(body))
     assert headers["cache-control"] == "no-store"
     assert len(headers["x-request-id"]) == 16
-    assert error == {"success": False, "error": error["error"], "status": int(status)}
+    codes = {"400": "malformed_request", "431": "headers_too_large"}
+    code = {} if b" /bots/" in sent.partition(b"\r\n")[0] else {"code": codes[status]}
+    assert error == {"success": False, "error": error["error"], "status": int(status), **code}
     return error["status"], error["error"]
 
 
 @pytest.mark.parametrize("request_bytes", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_request_is_400(served: Served, request_bytes: bytes) -> None:
-    assert error_in(served.gateway.raw(request_bytes)) == (400, "The HTTP request is malformed.")
+    assert error_in(served, request_bytes) == (400, "The HTTP request is malformed.")
 
 
 @pytest.mark.parametrize("request_bytes", HEADERS_TOO_LONG.values(), ids=HEADERS_TOO_LONG)
 def test_headers_over_16_kib_are_431(served: Served, request_bytes: bytes) -> None:
-    assert error_in(served.gateway.raw(request_bytes)) == (431, "The request's headers are too large.")
+    assert error_in(served, request_bytes) == (431, "The request's headers are too large.")
 
 
 def test_headers_below_16_kib_are_read(served: Served) -> None:

@@ -43,7 +43,7 @@ ADVICE: Mapping[Code, Advice] = {
     "unavailable": Advice("Wait as many seconds as retry-after says.", _FAULTS),
     "bug": Advice("Try again later, and wait longer each time.", _FAULTS),
 }
-"""What a bot's developer does about each refusal of the two endpoints of bots."""
+"""The advice for each refusal of the two endpoints of bots."""
 
 _WEBHOOKS = "webhooks-that-fail"
 _DELIVERIES: Mapping[str, str] = {
