@@ -80,7 +80,7 @@ def said(command: list[str]) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture(params=REFUSALS)
+@pytest.fixture(params=REFUSALS, scope="module")
 def published(request: pytest.FixtureRequest) -> Iterator[Published]:
     if request.param == "topggpy":
         command = [sys.executable, "topggpy_manager.py", TOKEN]
