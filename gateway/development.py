@@ -263,7 +263,8 @@ def _logs(options: DevOptions) -> Logs:
 
 
 def _has_colours() -> bool:
-    return os.isatty(STANDARD_OUTPUT) and not os.environ.get("NO_COLOR")  # no-color.org
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # no-color.org
+    return os.isatty(STANDARD_OUTPUT) and not is_plain
 
 
 def _ready(options: DevOptions, url: str, now_ms: int) -> ReadyToServe:
