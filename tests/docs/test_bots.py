@@ -222,6 +222,7 @@ def test_a_bot_with_discord_py_pushes_and_rewards(scene: Scene, start: Start, ch
     program = start(block("discord.py", "python"), "python", **with_discord_py(chat, scene))
     pushes_five_servers(scene)
     eventually(lambda: is_open(scene.port))
+    survives_strangers(scene.port)
     rewards_votes_alone(scene, program)
 
 
@@ -232,6 +233,7 @@ def test_a_bot_with_discord_js_pushes_and_rewards(
     program = start(block("discord.js", "js"), "js", **with_discord_js(chat, tmp_path))
     pushes_five_servers(scene)
     eventually(lambda: is_open(scene.port))
+    survives_strangers(scene.port)
     rewards_votes_alone(scene, program)
 
 
