@@ -1,6 +1,7 @@
 // The receivers inside the published frameworks, over loopback.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import http from "node:http";
 import { after, before, describe, test } from "node:test";
 
@@ -107,11 +108,26 @@ async function plain(options, use) {
   const found = recorder(options);
   const server = await listening(http.createServer(found.receiver.node));
   try {
-    await use({ ...found, send: (...message) => post(server, signed(...message)) });
+    await use({ ...found, server, send: (...message) => post(server, signed(...message)) });
   } finally {
     server.close();
   }
 }
+
+test("a sender that goes away in the middle of a body does no harm", async () => {
+  await plain({}, async ({ receiver, got, errors, send, server }) => {
+    const { headers, body } = signed(VOTE);
+    const request = http.request({ port: server.address().port, method: "POST", headers: { ...headers, "content-length": body.length } });
+    const gone = once(request, "error");
+    request.write(body.slice(0, 10));
+    await once(server, "request");
+    request.destroy();
+    await gone;
+    assert.equal((await send(VOTE)).status, 204);
+    await receiver.finish();
+    assert.deepEqual([got.length, errors], [1, []]);
+  });
+});
 
 test("the answer does not wait for the handler", async () => {
   let end;
