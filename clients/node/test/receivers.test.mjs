@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import http from "node:http";
+import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
 
+import fastify from "fastify";
 import { BodyAlreadyRead, Receiver } from "votegate-client";
 
 import { listening, PARSED_FIRST, SERVERS } from "./frameworks.mjs";
@@ -201,13 +203,30 @@ test("beside a secret the token is checked, too", async () => {
   });
 });
 
+test("the headers may be of another class than the global Headers", async () => {
+  const { Headers } = createRequire(import.meta.url)("undici");
+  await plain({}, async ({ receiver }) => {
+    const { headers, body } = signed(VOTE);
+    assert.equal((await receiver.receive(new Headers(headers), Buffer.from(body))).status, 204);
+  });
+});
+
+test("the parsers of a Fastify app stay as they were", async () => {
+  const { receiver } = recorder();
+  const app = fastify();
+  app.register(receiver.fastify, { url: "/votes" });
+  app.post("/other", async (request) => request.body.name);
+  const answer = await app.inject({ method: "POST", url: "/other", payload: { name: "parsed" } });
+  assert.deepEqual([answer.statusCode, answer.body], [200, "parsed"]);
+});
+
 test("without a secret and without a token there is no receiver", () => {
   assert.throws(() => new Receiver({}), /anybody could send votes/);
   assert.throws(() => new Receiver({ secret: [], token: "" }), /anybody could send votes/);
 });
 
 test("a secret that is none is refused without showing it", () => {
-  for (const secret of ["vg_the-key", "whsec_the key", "the-token"]) {
+  for (const secret of ["vg_the-key", "whsec_the key", "the-token", "whsec_A", SECRET.slice(0, 20)]) {
     assert.throws(() => new Receiver({ secret }), (error) => /Copy it whole/.test(error.message) && !error.message.includes(secret));
   }
 });
