@@ -8,7 +8,7 @@ type WebHeaders = Pick<Headers, "get">;
 export type ReceivedHeaders = WebHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const TOLERANCE_SECONDS = 300;
-const LEAST_KEY_BYTES = 16; // a secret that was cut, or a forger could guess it
+const LEAST_KEY_BYTES = 16; // a shorter one was cut off, and could be guessed
 
 /** Return the key in a signing secret. The error for a text that is none does not show it. */
 export function keyOf(secret: string): Buffer {
