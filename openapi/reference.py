@@ -104,9 +104,9 @@ class Reference:
                 el("p", chip, " ", el("code", path), class_="endpoint"),
                 *prose(node["description"]),
                 *self._sent(node, "h4", is_sampled=True),
-                el("h4", "What you get"),
+                el("h4", "The answer"),
                 *self._got(node),
-                el("h4", "What can go wrong"),
+                el("h4", "Refusals"),
                 *self._refusals_of(node),
             ),
             el(
@@ -145,11 +145,11 @@ class Reference:
             fields.append(FieldLine("Authorization", _TEXT, about, is_required=is_required, place="a header"))
         content = node.get("requestBody", {"content": {}})["content"]
         if fields or content:
-            yield el(heading, "What you send")
+            yield el(heading, "The request")
         if fields:
             yield self._list(fields)
         for media_type, media in content.items():
-            yield from self._body("The body: ", media_type, media)
+            yield from self._body(media_type, media)
             yield from map(_folded, self._examples(media)[1 if is_sampled else 0 :])
 
     def _got(self, node: Node) -> Iterator[Html]:
@@ -157,7 +157,7 @@ class Reference:
         for status, response in _successful(node):
             yield el("p", el("span", status, class_="chip good"), " ", response["description"])
             for media_type, media in response.get("content", {}).items():
-                yield from self._body("The answer: ", media_type, media)
+                yield from self._body(media_type, media)
                 yield from (_folded(each) for each in self._examples(media) if each.is_long)
             names = [text for name in response.get("headers", ()) for text in (", ", el("code", name))][1:]
             if names and self._is_whole:
@@ -179,14 +179,14 @@ class Reference:
             for each in shown
         ]
 
-    def _body(self, title: str, media_type: str, media: Node) -> Iterator[Html]:
+    def _body(self, media_type: str, media: Node) -> Iterator[Html]:
         schema = media.get("schema", {})
         fields = self._own_fields(schema)
         if not fields:
             shown = self._type(schema) if schema else ["a file"]
-            yield el("p", title, *shown, ", ", el("code", media_type))
+            yield el("p", "The body: ", *shown, ", ", el("code", media_type))
             return
-        yield el("p", title, el("code", media_type))
+        yield el("p", "The body: ", el("code", media_type))
         whole = found(self._document, schema)
         if "anyOf" in whole and "description" in whole:
             yield from prose(whole["description"])

@@ -14,7 +14,7 @@ KEPT = """() => JSON.stringify([
   location.href, document.cookie, {...localStorage}, {...sessionStorage}, history.state, window.name,
   performance.getEntries().map((each) => each.name),
 ])"""
-"""What a page leaves behind: its address, cookies, storage, and the addresses of its requests."""
+"""Everything that a page leaves behind: its address, cookies, storage, and the addresses of its requests."""
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from webhook.messages import payload
 
 WITHOUT_EXAMPLES = {
     ("GET", "/openapi.json"),
-    *(("GET", row.path) for row in DOCUMENTS),
+    *(("GET", each.path) for each in DOCUMENTS),
     ("GET", "/debug/snapshot"),
     ("GET", "/metrics"),
 }

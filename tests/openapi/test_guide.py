@@ -20,7 +20,7 @@ print("<Votegate>")
 
 ## The key
 
-### What `429` means
+### A `429`, and why
 
 VotegateError of Votegate, Votegate/0.1.0
 """
@@ -35,7 +35,7 @@ def test_each_heading_has_the_address_that_github_gives_it() -> None:
     guide = guide_of(html_of(TEXT), "Votegate")
     assert guide.title == "A bot that rewards"
     assert guide.headings == (("#the-key", "The key"), ("#the-key-1", "The key"))
-    assert '<h3 id="what-429-means">What <code>429</code> means</h3>' in guide.content
+    assert '<h3 id="a-429-and-why">A <code>429</code>, and why</h3>' in guide.content
     assert "<h1>" not in guide.content
 
 

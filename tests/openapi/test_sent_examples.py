@@ -12,7 +12,7 @@ from tests.support.described_world import REFUSED, described, prepare
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway
 from tests.support.media_files import picture
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, errors_of, filled, found, validator
-from tests.support.webhook_receiver import Receiver, receiving
+from tests.support.webhook_receiver import Receiver, receiving, status
 
 FILE = "application/octet-stream"
 YEARS_SECONDS = 10 * 365 * 86_400
@@ -41,7 +41,9 @@ def requests() -> Iterator[Sent]:
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[Receiver]:
+    """A receiver at which every probe fails, so that a suspended endpoint stays suspended."""
     with receiving() as receiver:
+        receiver.default = status(500)
         yield receiver
 
 
