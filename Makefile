@@ -131,12 +131,20 @@ wheel: $(VENV)/build.stamp dist/constraints.txt ## build dist/votegate-*.whl, wh
 
 # The stories run from the wheel in a folder of its own, and bots of the libraries run with it.
 INSTALLED := build/clients/installed
+OLDEST := build/clients/python-3.10
 clients-python: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(LIBRARIES:%=build/clients/%.stamp) $(PYRIGHT) ## build dist/votegate_client-*.whl, test it with four libraries of bots, and check its types (1 minute)
 	@rm -rf $(INSTALLED) dist/votegate_client-*.whl
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist ./clients/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index --target $(INSTALLED) dist/votegate_client-*.whl
 	@$(BIN)/python -m pytest -p no:schemathesis -o pythonpath=$(INSTALLED) $(addprefix tests/clients/test_,stories.py autoposter.py libraries.py wheel.py)
 	@node $(dir $(PYRIGHT))pyright/index.js --project clients/python --pythonpath $(FRAMEWORKS)/bin/python
+	@for found in python3.10 $(HOME)/.pyenv/versions/3.10.*/bin/python missing; do \
+	  $$found -c "" 2> /dev/null && break; \
+	done; \
+	if [ $$found = missing ]; then echo "Python 3.10 is missing: the stories did not run there"; exit; fi; \
+	$$found -m venv $(OLDEST) && \
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement clients/python/oldest.txt && \
+	PYTHONPATH=$(INSTALLED):. $(OLDEST)/bin/python -m tests.clients.oldest
 
 # Without hashes: pip would ask for one of the wheel, too.
 %/constraints.txt: requirements.txt
