@@ -508,7 +508,7 @@ def _refusal_node(route: AnyRoute, status: int, found: Sequence[Error]) -> Node:
     for name in {name: None for reply in replies for name in reply.headers}:
         always = all(name in reply.headers for reply in replies)
         headers[name] = _component("headers", name) if always else {**HEADERS[name], "required": False}
-    body = ErrorBody if replies[0].why is None else RefusalBody
+    body = ErrorBody if route.access == "bot key" else RefusalBody
     content = {"schema": ref(name_of(body)), "examples": _examples(error.name for error in found)}
     return {
         "description": _sentence(dict.fromkeys(error.summary for error in found)),

@@ -19,7 +19,7 @@ FILE = "picture.png"
 """The file that a sample sends."""
 SAVED = "backup"
 """The file that a sample writes, if the answer is no text."""
-LONGEST_LINE = 64
+LONGEST_LINE = 40
 
 
 class SampleRequest(NamedTuple):
@@ -80,7 +80,7 @@ _SECRETS: Mapping[str, tuple[str, str]] = {
 
 def curl(sample: SampleRequest) -> str:
     method = f" -X {sample.method}" if sample.method != "GET" else ""
-    lines = [f'curl --fail-with-body{method} "$API{sample.target}"']
+    lines = [f"curl --fail-with-body{method}", f'"$API{sample.target}"']
     if sample.secret:
         lines.append(f'-H "Authorization: {sample.scheme}${sample.secret}"')
     lines += [f"-H '{name}: {value}'" for name, value in sample.headers.items()]
@@ -101,7 +101,7 @@ def python(sample: SampleRequest) -> str:
     address = f'os.environ["API"] + {json.dumps(sample.target)}'
     lines = [f'    method="{sample.method}",'] if sample.method != "GET" else []
     if headers:
-        lines.append(f"    headers={{{', '.join(headers)}}},")
+        lines += ["    headers={", *(f"        {each}," for each in headers), "    },"]
     if sample.body is not None:
         lines.append(f"    data=json.dumps({_indented(_python(sample.body), 4)}).encode(),")
     if sample.takes_file:
@@ -132,7 +132,7 @@ def node(sample: SampleRequest) -> str:
         headers.insert(0, f"Authorization: {value}")
     lines = [f'  method: "{sample.method}",'] if sample.method != "GET" else []
     if headers:
-        lines.append(f"  headers: {{ {', '.join(headers)} }},")
+        lines += ["  headers: {", *(f"    {each}," for each in headers), "  },"]
     if sample.body is not None:
         lines.append(f"  body: JSON.stringify({_indented(_json(sample.body, 2), 2)}),")
     if sample.takes_file:

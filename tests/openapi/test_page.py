@@ -106,7 +106,7 @@ def test_each_field_of_the_two_public_operations_is_explained_beside_it() -> Non
     text = PAGES[REFERENCE](DOCUMENT, FRAME)
     calls = text[text.index('id="updateStats"') : text.index('id="webhook"')]
     for name in ("server_count", "command_count", "voted", "vote", "lastVote", "Authorization"):
-        assert re.search(rf'<th scope="row"><code>{name}</code>', calls), name
+        assert f"<dt><code>{name}</code>" in calls, name
     for error in ("Invalid API key.", "Bot not found.", "Could not fetch server count."):
         assert error in calls
 
