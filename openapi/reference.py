@@ -123,7 +123,7 @@ class Reference:
         """Yield the description of a request that the gateway sends."""
         yield from prose(node["description"])
         yield from self._sent(node, "h3", is_sampled=False)
-        yield el("h3", "What you answer")
+        yield el("h3", "Your answer")
         for status, response in node["responses"].items():
             yield el("p", el("span", status, class_="chip"), " ", response["description"])
 
