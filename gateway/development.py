@@ -23,9 +23,9 @@ from cli.demo import BOT, SERVER_COUNT, make_demo
 from core.actors import GATEWAY
 from core.clock import SystemClock
 from core.rows import WebhookEvent
+from dev.advice import PATH as GUIDE
 from dev.commands import DevCommands
 from dev.env_file import Credentials, NotOurs, read_credentials, write_env
-from dev.advice import PATH as GUIDE
 from dev.happenings import Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json
@@ -263,7 +263,8 @@ def _logs(options: DevOptions) -> Logs:
 
 
 def _has_colours() -> bool:
-    return os.isatty(STANDARD_OUTPUT) and not os.environ.get("NO_COLOR")  # no-color.org
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # no-color.org
+    return os.isatty(STANDARD_OUTPUT) and not is_plain
 
 
 def _ready(options: DevOptions, url: str, now_ms: int) -> ReadyToServe:

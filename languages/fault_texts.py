@@ -297,7 +297,7 @@ FAULT_TEXTS: Mapping[FaultCode, Said] = {
         Text("This sound is too long. Cut it to {most} seconds."),
         most="5.2",
     ),
-    "no_field_of_files": _field("must be a field of that kind which has files"),
+    "no_field_of_files": _field("must be a field with files"),
     # Where a webhook leads
     "not_chat_host": _field(
         "must be on a chat platform's host",

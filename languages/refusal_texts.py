@@ -183,7 +183,7 @@ REFUSAL_TEXTS: Mapping[RefusalCode, Said] = {
         summary="The change has another version now",
     ),
     "owner_proves": Said(409, Text("Only the owner of the listing can verify the ownership.")),
-    "no_code": Said(409, Text("The description at the chat platform does not hold the code.")),
+    "no_code": Said(409, Text("The description at the chat platform does not contain the code.")),
     "owner_proven": Said(
         409,
         Text(

@@ -291,7 +291,10 @@ def _operation(route: AnyRoute, responses: "_Responses") -> Node:
     names = [_OF_PATHS[segment][0] for segment in re.findall(r"\w+/\{\w+\}", route.path)]
     parameters = [_component("parameters", name) for name in names]
     if route.query is not None:
-        parameters += [_query_parameter(name, schema) for name, schema in query_parameters(route.query)]
+        parameters += [
+            _query_parameter(name, schema, is_required=is_needed)
+            for name, schema, is_needed in query_parameters(route.query)
+        ]
     if parameters:
         operation["parameters"] = parameters
     if route.body is not None:
@@ -317,11 +320,12 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
     }
 
 
-def _query_parameter(name: str, schema: Node) -> Node:
+def _query_parameter(name: str, schema: Node, *, is_required: bool) -> Node:
     bare = {key: value for key, value in schema.items() if key not in {"description", "examples"}}
     example = bare["enum"][0] if "enum" in bare else _QUERIES.get(name, BOT)
     shown = schema.get("examples", [example])[0]
-    return _parameter(name, "query", schema["description"], with_named_choices(bare), shown)
+    parameter = _parameter(name, "query", schema["description"], with_named_choices(bare), shown)
+    return {**parameter, "required": is_required}
 
 
 _QUERIES: Mapping[str, Any] = {"limit": 50, "before": 1_024, "q": "example"}
@@ -504,7 +508,7 @@ def _refusal_node(route: AnyRoute, status: int, found: Sequence[Error]) -> Node:
     for name in {name: None for reply in replies for name in reply.headers}:
         always = all(name in reply.headers for reply in replies)
         headers[name] = _component("headers", name) if always else {**HEADERS[name], "required": False}
-    body = ErrorBody if replies[0].why is None else RefusalBody
+    body = ErrorBody if route.access == "bot key" else RefusalBody
     content = {"schema": ref(name_of(body)), "examples": _examples(error.name for error in found)}
     return {
         "description": _sentence(dict.fromkeys(error.summary for error in found)),

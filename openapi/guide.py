@@ -64,7 +64,7 @@ def guide_of(html: str, name: str) -> Guide:
     content = _TITLE.sub("", html, count=1)
     content = _HEADING.sub(heading, content)
     content = _CODE.sub(_block, content)
-    content = _LINK.sub(_link, content)
+    content = _LINK.sub(_link, content).replace("<th></th>", "<td></td>")  # nothing is no heading
     text = unescape(_TAG.sub("", title[1])) if title is not None else ""
     return Guide(text, Html(content), tuple(headings))
 

@@ -107,7 +107,7 @@ def bots_page(document: Node, frame: PageFrame) -> str:
                 " leads to the first reward. Its clients wait and try again for you.",
             ),
             *_before(frame, "API_KEY", "an API key of your bot"),
-            *calls,
+            section("requests", "Requests", *calls),
             *webhooks,
             *_rules(document, reference),
         ),
@@ -194,7 +194,7 @@ def _before(frame: PageFrame, secret: str, about: str) -> Iterable[Html]:
         el("code", secret),
         f", {about}.",
     )
-    choices = []
+    choices: list[Html] = []
     for language, (name, _) in LANGUAGES.items():
         checked = {"checked": ""} if not choices else {}
         button = el("input", type="radio", name="language", id=f"in-{language}", aria_label=name, **checked)
@@ -268,7 +268,8 @@ def _contents(contents: Contents, *, icons: str) -> Html:
     for title, links in contents:
         listed = el("ul", *(el("li", el("a", text, href=target)) for target, text in links), class_="plain")
         is_folded = len(contents) > 1 and len(links) > MOST_LINKS
-        parts += [el("details", el("summary", title), listed)] if is_folded else [el("h2", title), listed]
+        folded = el("details", el("summary", title), listed)
+        parts.append(folded if is_folded else el("div", el("h2", title), listed))
     nav = el("nav", *parts, class_="toc", aria_label="Contents")
     summary = el("summary", icon(icons, "list"), "Contents", class_="button whole")
     return el("details", summary, el("div", nav), class_="filters")

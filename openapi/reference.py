@@ -44,12 +44,13 @@ class ShownExample(NamedTuple):
 
 
 class FieldLine(NamedTuple):
-    """A value that is sent or answered: a line of a table."""
+    """A value that is sent or answered, and its place in a request."""
 
     name: str
     schema: Node
     about: str
     is_required: bool
+    place: str = ""
 
 
 def operations(document: Node, tag: str) -> Iterator[ShownCall]:
@@ -102,7 +103,7 @@ class Reference:
                 el("h3", node["summary"], id=operation.id),
                 el("p", chip, " ", el("code", path), class_="endpoint"),
                 *prose(node["description"]),
-                *self._sent(node, is_sampled=True),
+                *self._sent(node, "h4", is_sampled=True),
                 el("h4", "What you get"),
                 *self._got(node),
                 el("h4", "What can go wrong"),
@@ -121,28 +122,32 @@ class Reference:
     def webhook(self, node: Node) -> Iterator[Html]:
         """Yield the description of a request that the gateway sends."""
         yield from prose(node["description"])
-        yield from self._sent(node, is_sampled=False)
-        yield el("h4", "What you answer")
+        yield from self._sent(node, "h3", is_sampled=False)
+        yield el("h3", "What you answer")
         for status, response in node["responses"].items():
             yield el("p", el("span", status, class_="chip"), " ", response["description"])
 
-    def _sent(self, node: Node, *, is_sampled: bool) -> Iterator[Html]:
+    def _sent(self, node: Node, heading: str, *, is_sampled: bool) -> Iterator[Html]:
         """Yield the parameters and the body. A sample shows the first example of the body already."""
         fields = []
         for parameter in node.get("parameters", ()):
             each = found(self._document, parameter)
-            about = f"In the {each['in']}. {each['description']}"
-            fields.append(FieldLine(each["name"], each["schema"], about, is_required=each["required"]))
+            fields.append(
+                FieldLine(
+                    *(each["name"], each["schema"], each["description"]),
+                    is_required=each["required"],
+                    place=f"in the {each['in']}",
+                )
+            )
         schemes = self._document["components"]["securitySchemes"]
         for name in (name for either in node["security"] for name in either) if self._is_whole else ():
-            about = f"A header. {schemes[name]['description']}"
-            is_required = {} not in node["security"]
-            fields.append(FieldLine("Authorization", {"type": "string"}, about, is_required=is_required))
+            about, is_required = schemes[name]["description"], {} not in node["security"]
+            fields.append(FieldLine("Authorization", _TEXT, about, is_required=is_required, place="a header"))
         content = node.get("requestBody", {"content": {}})["content"]
         if fields or content:
-            yield el("h4", "What you send")
+            yield el(heading, "What you send")
         if fields:
-            yield self._table(fields)
+            yield self._list(fields)
         for media_type, media in content.items():
             yield from self._body("The body: ", media_type, media)
             yield from map(_folded, self._examples(media)[1 if is_sampled else 0 :])
@@ -185,7 +190,7 @@ class Reference:
         whole = found(self._document, schema)
         if "anyOf" in whole and "description" in whole:
             yield from prose(whole["description"])
-        yield self._table(fields)
+        yield self._list(fields)
 
     def _refusals_of(self, node: Node) -> Iterator[Html]:
         shared = list[Html]()
@@ -217,7 +222,7 @@ class Reference:
                 if name not in _EVERY:
                     texts.append(el("code", f"{name}: {json.dumps(value, ensure_ascii=False)}"))
             lines.append(el("tr", el("th", shown["summary"], scope="row"), el("td", *texts)))
-        return el("table", *lines)
+        return el("table", *lines, class_="errors")
 
     # -- The other parts of a page ------------------------------------------------------------------------
 
@@ -227,7 +232,7 @@ class Reference:
         return section(
             "headers",
             "Headers of answers",
-            self._table(
+            self._list(
                 FieldLine(name, each["schema"], each["description"], is_required=True)
                 for name, each in headers
             ),
@@ -257,7 +262,7 @@ class Reference:
     def _schema(self, name: str, schema: Node) -> Html:
         content = prose(schema["description"]) if "description" in schema else []
         if "properties" in schema:
-            content.append(self._table(_fields_of(schema)))
+            content.append(self._list(_fields_of(schema)))
         else:
             content.append(el("p", *self._type(schema), *_rules(schema)))
         return el("article", el("h3", name, id=f"schema-{name}"), *content)
@@ -281,19 +286,17 @@ class Reference:
             for name, field in first.items()
         ]
 
-    def _table(self, fields: Iterable[FieldLine]) -> Html:
-        return el(
-            "table",
-            *(
-                el(
-                    "tr",
-                    el("th", el("code", field.name), "" if field.is_required else " (optional)", scope="row"),
-                    el("td", *self._type(field.schema), *_rules(field.schema)),
-                    el("td", *inline(field.about)),
-                )
-                for field in fields
-            ),
-        )
+    def _list(self, fields: Iterable[FieldLine]) -> Html:
+        parts = []
+        for field in fields:
+            more: list[str] = [*self._type(field.schema), *_rules(field.schema)]
+            if field.place:
+                more += [", ", field.place]
+            if not field.is_required:
+                more.append(", optional")
+            parts.append(el("dt", el("code", field.name), " ", el("span", *more, class_="dim")))
+            parts.append(el("dd", *inline(field.about)))
+        return el("dl", *parts, class_="params")
 
     def _type(self, schema: Node) -> list[str]:
         """Return the kind of a value in words, with links to other schemas."""
@@ -314,6 +317,7 @@ class Reference:
         return [" or ".join(kinds)]
 
 
+_TEXT: Node = {"type": "string"}
 _EVERY = {"success", "error", "status"}
 """The fields of every error."""
 
@@ -368,7 +372,7 @@ def _rules(schema: Node) -> Iterable[str]:
     if schema.get("uniqueItems"):
         rules.append("none twice")
     if rules:
-        yield el("span", "; ", ", ".join(rules), class_="rule")
+        yield ", " + ", ".join(rules)
     for part in [schema["items"]] if "items" in schema else schema.get("anyOf", ()):
         yield from _rules(part)
 

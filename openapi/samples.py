@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from handlers.reply import JSON
 from openapi.lookup import Node, found
@@ -18,7 +19,7 @@ FILE = "picture.png"
 """The file that a sample sends."""
 SAVED = "backup"
 """The file that a sample writes, if the answer is no text."""
-LONGEST_LINE = 64
+LONGEST_LINE = 40
 
 
 class SampleRequest(NamedTuple):
@@ -47,9 +48,13 @@ class SampleRequest(NamedTuple):
 
 def sample_of(document: Node, method: str, path: str, operation: Node) -> SampleRequest:
     """Return the request of an operation, without what may be left out."""
+    query = {}
     for parameter in operation.get("parameters", ()):
         each = found(document, parameter)
-        path = path.replace(f"{{{each['name']}}}", str(each["example"]))
+        if each["in"] == "path":
+            path = path.replace(f"{{{each['name']}}}", each["example"])
+        elif each["required"]:
+            query[each["name"]] = each["example"]
     content = operation.get("requestBody", {"content": {}})["content"]
     examples = content.get(JSON, {}).get("examples", {})
     body = next((found(document, each)["value"] for each in examples.values()), None)
@@ -58,7 +63,7 @@ def sample_of(document: Node, method: str, path: str, operation: Node) -> Sample
     answer = next(each for status, each in operation["responses"].items() if status < "300")
     return SampleRequest(
         method,
-        path,
+        f"{path}?{urlencode(query)}" if query else path,
         body or None,
         takes_file=bool(content) and JSON not in content,
         secret=secret,
@@ -75,7 +80,7 @@ _SECRETS: Mapping[str, tuple[str, str]] = {
 
 def curl(sample: SampleRequest) -> str:
     method = f" -X {sample.method}" if sample.method != "GET" else ""
-    lines = [f'curl --fail-with-body{method} "$API{sample.target}"']
+    lines = [f"curl --fail-with-body{method}", f'"$API{sample.target}"']
     if sample.secret:
         lines.append(f'-H "Authorization: {sample.scheme}${sample.secret}"')
     lines += [f"-H '{name}: {value}'" for name, value in sample.headers.items()]
@@ -96,7 +101,7 @@ def python(sample: SampleRequest) -> str:
     address = f'os.environ["API"] + {json.dumps(sample.target)}'
     lines = [f'    method="{sample.method}",'] if sample.method != "GET" else []
     if headers:
-        lines.append(f"    headers={{{', '.join(headers)}}},")
+        lines += ["    headers={", *(f"        {each}," for each in headers), "    },"]
     if sample.body is not None:
         lines.append(f"    data=json.dumps({_indented(_python(sample.body), 4)}).encode(),")
     if sample.takes_file:
@@ -127,7 +132,7 @@ def node(sample: SampleRequest) -> str:
         headers.insert(0, f"Authorization: {value}")
     lines = [f'  method: "{sample.method}",'] if sample.method != "GET" else []
     if headers:
-        lines.append(f"  headers: {{ {', '.join(headers)} }},")
+        lines += ["  headers: {", *(f"    {each}," for each in headers), "  },"]
     if sample.body is not None:
         lines.append(f"  body: JSON.stringify({_indented(_json(sample.body, 2), 2)}),")
     if sample.takes_file:

@@ -212,8 +212,8 @@ def with_named_choices(node: Any) -> Any:
     return {key: with_named_choices(part) for key, part in node.items()}
 
 
-def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
-    """Yield the names and schemas of a query's parameters. One that may be None may be left out."""
+def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node, bool]]:
+    """Yield the names and schemas of a query's parameters, and true for those that are required."""
     for each in declared_fields(query):
         schema = type_schema(each.annotation)
         bare, *others = schema.get("anyOf", [schema])
@@ -222,7 +222,8 @@ def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
         default = {} if others or each.is_required else {"default": each.default}
         ordered = {name: bare[name] for name in _OF_PARAMETERS if name in bare}
         examples = {"examples": schema["examples"]} if "examples" in schema else {}
-        yield each.name, {**ordered, "description": schema.get("description", ""), **examples, **default}
+        shown = {**ordered, "description": schema.get("description", ""), **examples, **default}
+        yield each.name, shown, each.is_required
 
 
 _OF_PARAMETERS = ("$ref", "type", "pattern", "maxLength", "minimum", "maximum", "enum")

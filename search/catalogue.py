@@ -10,6 +10,7 @@ place of the survey (`index_file.py`). `list_orders.py` puts it in order.
 
 import unicodedata
 from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
@@ -163,15 +164,15 @@ class Catalogue:
         keys += [self._key(*_named(key)) for key in rows.new_keys]
         if not rows.refs:
             return
-        refs, of_keys = self._listings.refs, dict[int, list[str]]()
+        refs, of_keys, key_of = self._listings.refs, defaultdict[int, list[str]](list), keys.__getitem__
         here = refs[bisect_left(refs, rows.refs[0]) : bisect_right(refs, rows.refs[-1])]
         same = dict(zip(here, here, strict=True))  # all tables share one string for each ref
         for ref, name, since_ms, numbers in zip(rows.refs, rows.names, rows.since_ms, rows.keys, strict=True):
             known = same.get(ref)
             if known is not None and known not in self._entries:
-                self._entries[known] = ShownListing(name, since_ms, tuple([keys[each] for each in numbers]))
+                self._entries[known] = ShownListing(name, since_ms, tuple(map(key_of, numbers)))
                 for number in numbers:
-                    of_keys.setdefault(number, []).append(known)
+                    of_keys[number].append(known)
         for number, some in of_keys.items():
             under = self._refs.setdefault(keys[number], [])
             if not under or under[-1] < some[0]:

@@ -26,7 +26,7 @@ from ratelimit.bucket import TooManyRequests
 from web.pages import see_other
 
 NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
-NO_CODE = Text("The description at the chat platform does not hold the code.")
+NO_CODE = Text("The description at the chat platform does not contain the code.")
 
 
 NOT_CREATOR = Text("The chat platform does not say that you made this template.")

@@ -53,12 +53,12 @@ MUTANTS = {
     ),
     "bodies of any length": Mutant("calls.py", "if len(body) > MOST_BYTES:", "if False:", "200 with 10 MB"),
     "a scheme before the key": Mutant(
-        "calls.py", '"Authorization": self._key', '"Authorization": "Bearer " + self._key', "a vote status"
+        "calls.py", '"Authorization": key', '"Authorization": "Bearer " + key', "a vote status"
     ),
     "the key in an error": Mutant(
         "calls.py",
         'f"No answer: {problem}"',
-        'f"No answer: {problem} {self._key}"',
+        'f"No answer: {problem} {self._headers}"',
         "connections that break until the call fails",
     ),
     "ids as numbers": Mutant(

@@ -31,11 +31,13 @@ PUBLIC = "/bots/{id}"
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The document and the page of a gateway with changed settings, on one line each."""
+    """The document and the pages of a gateway with changed settings, on one line each."""
     folder: Path = tmp_path_factory.mktemp("described")
     with running(folder / "data", **CHANGED) as gateway:
-        document, page = (gateway.request("GET", path).text for path in ("/openapi.json", "/docs"))
-    return document.replace("\\n", " "), " ".join(page.split())
+        document, *pages = (
+            gateway.request("GET", path).text for path in ("/openapi.json", "/docs", "/docs/management")
+        )
+    return document.replace("\\n", " "), " ".join(" ".join(pages).split())
 
 
 @pytest.mark.parametrize(

@@ -127,21 +127,22 @@ def test_a_typescript_client_is_strictly_typed_and_calls_a_gateway(
 @pytest.mark.parametrize(
     ("generator", "made", "call"),
     [
-        ("openapi-python-client", "votegate-client", "openapi_python_client"),
-        ("datamodel-code-generator", "models", "datamodels"),
+        ("openapi-python-client", "votegate-management", "openapi_python_client"),
+        ("datamodel-code-generator", "votegate_models.py", "datamodels"),
     ],
 )
 def test_a_python_client_is_strictly_typed_and_calls_a_gateway(
     generator: str, made: str, call: str, folder: Path, world: Mapping[str, str]
 ) -> None:
     run(folder, COMMANDS[generator])
-    path = {"PYTHONPATH": str(folder / made), "MYPYPATH": f"{folder / made}:{folder / 'calls'}"}
+    found = f"{folder}:{folder / made}"
+    path = {"PYTHONPATH": found, "MYPYPATH": f"{found}:{folder / 'calls'}"}
     run(folder, ["mypy", "--strict", made, f"calls/{call}.py"], path)
     expect(run(folder, ["python", f"calls/{call}.py"], {**world, **path}))
 
 
 def test_few_classes_of_datamodel_code_generator_are_numbered(folder: Path) -> None:
     run(folder, COMMANDS["datamodel-code-generator"])
-    names = re.findall(r"^class (\w+)", (folder / "models" / "models.py").read_text(), re.MULTILINE)
+    names = re.findall(r"^class (\w+)", (folder / "votegate_models.py").read_text(), re.MULTILINE)
     numbered = [name for name in names if name[-1].isdigit()]
     assert len(numbered) < len(names) / 10, numbered

@@ -13,6 +13,7 @@ import gateway.serve as composition
 from core.rows import Delivery, WebhookEvent
 from handlers.reply import JSON
 from handlers.route import Resource
+from handlers.routes import DOCUMENTS
 from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from openapi.examples import BOT, DELIVERY_ID, NOW_MS, USER
@@ -32,7 +33,7 @@ from webhook.messages import payload
 
 WITHOUT_EXAMPLES = {
     ("GET", "/openapi.json"),
-    ("GET", "/docs"),
+    *(("GET", row.path) for row in DOCUMENTS),
     ("GET", "/debug/snapshot"),
     ("GET", "/metrics"),
 }

@@ -276,7 +276,7 @@ ELSEWHERE = {
 }
 
 
-CODED = {name for name, error in ERRORS.items() if error.reply.why is not None}
+CODED = {name for name, error in ERRORS.items() if not error.code.startswith("public_")}
 """The public endpoints answer the others."""
 
 

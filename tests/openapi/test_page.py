@@ -106,7 +106,7 @@ def test_each_field_of_the_two_public_operations_is_explained_beside_it() -> Non
     text = PAGES[REFERENCE](DOCUMENT, FRAME)
     calls = text[text.index('id="updateStats"') : text.index('id="webhook"')]
     for name in ("server_count", "command_count", "voted", "vote", "lastVote", "Authorization"):
-        assert re.search(rf'<th scope="row"><code>{name}</code>', calls), name
+        assert f"<dt><code>{name}</code>" in calls, name
     for error in ("Invalid API key.", "Bot not found.", "Could not fetch server count."):
         assert error in calls
 
@@ -120,7 +120,7 @@ def test_the_pages_lead_to_the_site_if_there_is_one() -> None:
 def test_no_field_of_try_it_has_a_name_that_a_browser_could_put_into_an_address() -> None:
     text = PAGES[REFERENCE](DOCUMENT, FRAME)
     assert text.count("<form ") == 2
-    assert Page(text).names == {("meta", "viewport"), ("input", "language")}
+    assert Page(text).names == {("meta", "viewport"), ("meta", "color-scheme"), ("input", "language")}
     for form in re.findall(r"<form .*?</form>", text):
         assert " name=" not in form
 

@@ -5,11 +5,13 @@ Call it with one of:
     host PACKAGE ADDRESS         push a count, and print the host that the client asks for
     overwritten PACKAGE ADDRESS  push a count after overwriting the client's address, and print the answer
     receiver top.py TOKEN        run the receiver, and print its port, then a line for each vote
+    rewarded PROGRAM BODIES      hand bodies to on_dbl_vote of a program, and print the users that it rewards
 """
 
 import asyncio
 import contextlib
 import importlib
+import json
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -100,12 +102,21 @@ async def receiver(package: str, token: str) -> None:
         started.append(runner)
         await setup(runner)
 
-    web.AppRunner.setup = noted  # type: ignore[method-assign]
+    web.AppRunner.setup = noted  # type: ignore[assignment, method-assign]
     await server.start_server(Bot(), host="127.0.0.1", port=0, path="/votes", auth=token, verbose=False)
     say(started[0].addresses[0][1])
     await asyncio.Event().wait()
 
 
-asyncio.run(
-    {"host": host, "overwritten": overwritten, "receiver": receiver}[sys.argv[1]](sys.argv[2], sys.argv[3])
-)
+async def rewarded(program: str, bodies: str) -> None:
+    async def reward(user: str) -> None:
+        say(user)
+
+    names: dict[str, Any] = {"bot": SimpleNamespace(event=lambda handler: handler), "reward": reward}
+    exec(program, names)
+    for body in json.loads(bodies):
+        await names["on_dbl_vote"](importlib.import_module("topgg.types").BotVoteData(**body))
+
+
+CALLS = {"host": host, "overwritten": overwritten, "receiver": receiver, "rewarded": rewarded}
+asyncio.run(CALLS[sys.argv[1]](*sys.argv[2:]))

@@ -11,13 +11,24 @@ from blobs.blob_store import Blobs
 from core import events as ev
 from core.actors import user_actor
 from core.events import Event
-from core.rows import Attempt, CoOwner, HandOver, Webhook
-from core.user_rows import Rating
+from core.rows import Attempt, CoOwner, HandOver, Suspension, Webhook
+from core.user_rows import Rating, user_ref
 from forms.fields import MAX_MS
 from forms.file_fields import FileRef, files_of
+from kinds.kind import Kind
 from kinds.registry import KINDS
 from listings.keys import KeyDigester
-from openapi.examples import CO_OWNER, DELIVERY_ID, NOW_MS, OWNER, SERVER_COUNT, USER
+from openapi.examples import (
+    BODIES,
+    CO_OWNER,
+    DELIVERY_ID,
+    FAR_MS,
+    NOW_MS,
+    OWNER,
+    QUARANTINE,
+    SERVER_COUNT,
+    USER,
+)
 from tests.support.described_rows import (
     APPROVED_BOT,
     APPROVED_SERVER,
@@ -100,3 +111,55 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
             events.append(ev.RatingSet(SIGNED_IN.ref, rating, NOW_MS))
     key = replace(PRODUCTION_KEY, digest=KeyDigester(DIGEST_SECRET.encode()).digest(KEY))
     return [*events, ev.KeySaved(APPROVED_BOT.ref, key), actual_count_set(APPROVED_BOT.ref, SERVER_COUNT)]
+
+
+REFUSED = {
+    "listVotes": "placeLost",  # a cursor is a place in the journal of one gateway
+    "restartWorkers": "noWorkers",
+    **{f"{act}{kind.title}Change": "otherVersion" for kind in KINDS for act in ("agreeTo", "refuse")},
+}
+"""Requests whose examples are refused here. The version of a change depends on its content."""
+
+
+def prepare(gateway: ThreadGateway, operation_id: str, path: str, url: str) -> None:
+    """Make everything as the examples of an operation want it.
+
+    Args:
+        path: of the operation, filled in.
+        url: of the receiver of webhooks.
+    """
+    ledger = gateway.gateway.ledger
+    gateway.on_loop(lambda: ledger.commit(_prepared(operation_id, url, ledger.state.listings.refs)))
+    for kind in KINDS:
+        if operation_id.endswith(f"{kind.title}Change"):
+            _edit(gateway, path.partition("/change")[0], kind)
+
+
+def _prepared(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
+    """Return the events of the world in which an example succeeds."""
+    events: list[Event] = [
+        replace(event, owner_id=OWNER) if isinstance(event, ev.ListingSaved) else event
+        for event in world(operation_id, url, refs)
+    ]
+    listed = [event.ref for event in events if isinstance(event, ev.ListingSaved)]
+    if operation_id.startswith("settle"):
+        events += [ev.ListingReported(ref, "other", "", NOW_MS, by=user_actor(USER)) for ref in listed]
+    if operation_id.startswith(("resume", "probe")):
+        webhook = Webhook(url, NOW_MS, suspension=Suspension(NOW_MS, "timeout", 1, FAR_MS))
+        events = [
+            event for event in events if not isinstance(event, ev.DeliveryQueued | ev.DeliveryAttempted)
+        ]
+        events += [webhook_saved(ref, webhook, at_ms=1) for ref in listed]
+    if operation_id.startswith("probe"):
+        for number, ref in enumerate(listed):
+            events.append(ev.DeliveryQueued(f"{number:024x}", ref, USER, test=False, at_ms=NOW_MS))
+    if operation_id.startswith(("like", "rate")):
+        events.append(ev.QuarantineSet(user_ref(USER), replace(QUARANTINE, until_ms=NOW_MS), NOW_MS))
+    return events
+
+
+def _edit(gateway: ThreadGateway, path: str, kind: Kind) -> None:
+    """Edit the approved listing of a path, so that a change waits for a decision."""
+    ((_, example),) = BODIES[f"{kind.title}Edit"].items()
+    text = next(name for name in ("description", "bio", "name") if name in example.value)
+    gateway.done("PUT", path, {**example.value, text: f"{example.value[text]}_new"})

@@ -8,14 +8,12 @@ import os
 
 from gateway.api import deployment
 from openapi.document import openapi_reply
-from openapi.page import docs_reply
 from outbound.client import client_tls
 from settings.model import Settings
 from web.static_files import read_static_files
 
-described = deployment(Settings())
-openapi_reply(described)
-docs_reply(described, read_static_files().text("site.css"))
+openapi_reply(deployment(Settings()))
+read_static_files()
 client_tls(os.environ.get("SSL_CERT_FILE"))
 # All of this stays in memory, so the garbage collector of a forked process need not look through it.
 gc.collect()

@@ -49,7 +49,7 @@
         shown += !call.hidden;
       }
       hideEmpty(".docs section", "article.call");
-      hideEmpty(".toc details", "li");
+      hideEmpty(".toc details, .toc > div", "li");
       for (const each of document.querySelectorAll(".toc details")) each.open = words.length > 0;
       document.getElementById("shown").textContent = `${shown} of ${calls.length} requests`;
     };

@@ -44,7 +44,9 @@ class Caller:
         session: aiohttp.ClientSession | None,
         clock: Clock,
     ) -> None:
-        self._key = key
+        # The key is the whole header: no "Bearer", no "Bot".
+        self._headers = {"Authorization": key, "Accept-Encoding": "identity", "User-Agent": USER_AGENT}
+        self._headers_with_body = {**self._headers, "Content-Type": "application/json"}
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._longest_wait = longest_wait
         self._own_session: aiohttp.ClientSession | None = None
@@ -119,25 +121,20 @@ class Caller:
             method,
             url,
             data=None if counts is None else json.dumps(counts).encode(),
-            headers=self._headers(has_body=counts is not None),
+            headers=self._headers if counts is None else self._headers_with_body,
             allow_redirects=False,  # the key would be sent to another place
             raise_for_status=False,
             timeout=self._timeout,
         )
         async with request as response:
             body = b""
-            while chunk := await response.content.readany():
-                body += chunk
+            while not response.content.at_eof():
+                body += await response.content.readany()
                 if len(body) > MOST_BYTES:
                     body = b""  # no JSON
                     response.close()
                     break
             return Reply(response.status, response.headers, json_object(body), self._clock.time())
-
-    def _headers(self, *, has_body: bool) -> dict[str, str]:
-        # The key is the whole header: no "Bearer", no "Bot".
-        headers = {"Authorization": self._key, "Accept-Encoding": "identity", "User-Agent": USER_AGENT}
-        return headers | {"Content-Type": "application/json"} if has_body else headers
 
     def _session(self) -> aiohttp.ClientSession:
         if self._given_session is not None:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from types import TracebackType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -15,13 +15,13 @@ from votegate_client.pushes import Pushes
 
 SNOWFLAKE = re.compile("[0-9]{17,20}")
 KEY = re.compile("[!-~]+")
+MISSING = object()
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 YEAR_9999 = 253_370_764_800_000
 """Unix milliseconds: `datetime` ends with that year."""
 
 
-@dataclass(frozen=True)
-class VoteStatus:
+class VoteStatus(NamedTuple):
     """A user's votes for the bot."""
 
     voted: bool
@@ -108,12 +108,10 @@ class Client:
         """
         user = _snowflake("user_id", user_id)
         reply = await self._caller.call(self._voters, f"{self.base_url}/bots/{self.bot_id}/voters/{user}")
-        match reply.value:
-            case {"voted": bool(voted), "vote": int(votes), "lastVote": None}:
-                return VoteStatus(voted, votes, None)
-            case {"voted": bool(voted), "vote": int(votes), "lastVote": int(at_ms)} if 0 <= at_ms < YEAR_9999:
-                return VoteStatus(voted, votes, EPOCH + timedelta(milliseconds=at_ms))
-        raise reply.error()
+        status = None if reply.value is None else _vote_status(reply.value)
+        if status is None:
+            raise reply.error()
+        return status
 
     async def has_voted(self, user_id: str | int) -> bool:
         """Return true if a user has voted for the bot in the last 24 hours.
@@ -145,6 +143,18 @@ class Client:
         reply = await self._caller.call(self._stats, url, newest)
         if reply.value is None or reply.value.get("success") is not True:
             raise reply.error()
+
+
+def _vote_status(body: dict[str, Any]) -> VoteStatus | None:
+    """Return the fields of a body; None if one is missing or cannot be right."""
+    voted, votes, at_ms = body.get("voted"), body.get("vote"), body.get("lastVote", MISSING)
+    if not isinstance(voted, bool) or not isinstance(votes, int):
+        return None
+    if at_ms is None:
+        return VoteStatus(voted, votes, None)
+    if not isinstance(at_ms, int) or not 0 <= at_ms < YEAR_9999:
+        return None
+    return VoteStatus(voted, votes, EPOCH + timedelta(milliseconds=at_ms))
 
 
 def _snowflake(name: str, value: str | int) -> str:

@@ -14,7 +14,7 @@ import logging
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from votegate_client.clock import Clock, SystemClock
 from votegate_client.events import Event, Test, Vote, read_event
@@ -190,7 +190,8 @@ async def _called(function: Callable[[Any], Any], value: object, threads: Execut
 def _by_lower_name(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return headers under lower-case names. Lines of one name are joined by a space, as signatures are."""
     joined: dict[str, str] = {}
-    for any_case, value in headers.items() if isinstance(headers, Mapping) else headers:
+    lines = headers.items() if isinstance(headers, Mapping) else headers
+    for any_case, value in cast("Iterable[tuple[str, str]]", lines):
         name = any_case.lower()
         joined[name] = f"{joined[name]} {value}" if name in joined else value
     return joined

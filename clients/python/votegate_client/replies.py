@@ -3,9 +3,8 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from votegate_client.errors import (
     BotNotFound,
@@ -30,8 +29,7 @@ NOT_VOTEGATE = (
 SECONDS = re.compile("[0-9]+")
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """An HTTP response whose body has been read."""
 
     status: int
@@ -79,7 +77,7 @@ class Reply:
 def json_object(body: bytes) -> dict[str, Any] | None:
     """Return a body as a JSON object; None if it is something else."""
     try:
-        value = json.loads(body)
+        value = json.loads(body.decode())
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

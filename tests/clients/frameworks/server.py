@@ -30,11 +30,12 @@ def starlette(receiver: Receiver, listening: socket.socket) -> None:
 
 def fastapi(receiver: Receiver, listening: socket.socket) -> None:
     from fastapi import FastAPI
-    from starlette.routing import Route
 
     from votegate_client.adapters.asgi import WebhookApp
 
-    serve_with_uvicorn(FastAPI(routes=[Route(PATH, WebhookApp(receiver))]), listening)
+    app = FastAPI()
+    app.add_route(PATH, WebhookApp(receiver))
+    serve_with_uvicorn(app, listening)
 
 
 def asgi_alone(receiver: Receiver, listening: socket.socket) -> None:

@@ -2,7 +2,7 @@
 
 import httpx
 from given import BASE, BOT, KEY, OPERATOR, UNKNOWN, USER, show
-from models import (
+from votegate_models import (
     BotPage,
     DeliveryAnswer,
     NewTest,

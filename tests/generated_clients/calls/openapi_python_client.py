@@ -1,12 +1,12 @@
 """The calls of all generated clients, with the functions of openapi-python-client."""
 
 from given import BASE, BOT, KEY, OPERATOR, UNKNOWN, USER, show
-from votegate_client import AuthenticatedClient
-from votegate_client.api.listings import list_bots, show_bot
-from votegate_client.api.public import check_vote, update_stats
-from votegate_client.api.votes import strike_bot_votes
-from votegate_client.api.webhooks import test_bot_webhook
-from votegate_client.models import (
+from votegate_management import AuthenticatedClient
+from votegate_management.api.listings import list_bots, show_bot
+from votegate_management.api.public import check_vote, update_stats
+from votegate_management.api.votes import strike_bot_votes
+from votegate_management.api.webhooks import test_bot_webhook
+from votegate_management.models import (
     BotPage,
     DeliveryAnswer,
     ListingState,

@@ -166,7 +166,7 @@ def test_the_owner_proves_with_the_code_in_the_public_description(
     describe(gateway, "A bot.")
     code = code_on(ada.page(HERE))
     refused = ada.post(HERE + "/prove")
-    assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
+    assert (refused.status_code, "does not contain the code" in refused.text) == (409, True)
     describe(gateway, f"A bot. {code}, and more.")
     assert "The ownership is verified." in words(ada.acted(HERE + "/prove"))
     assert "verify-" not in ada.page(HERE)

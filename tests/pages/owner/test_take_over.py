@@ -61,7 +61,7 @@ def test_a_squatted_bot_goes_to_the_one_whose_code_is_in_its_description(
     gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": ADA})
     code = code_on(ada.page(HERE))
     refused = ada.post(HERE)
-    assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
+    assert (refused.status_code, "does not contain the code" in refused.text) == (409, True)
     describe(gateway, f"A bot. {code}")
     assert "It is yours now." in words(ada.acted(HERE))
     shown = gateway.done("GET", f"/manage/bots/{READY}")

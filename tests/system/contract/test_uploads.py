@@ -151,7 +151,7 @@ def test_a_bad_file_is_refused_with_the_field_and_the_reason(
 @pytest.mark.parametrize("query", ["kind=bots&field=name", "kind=clips&field=name", "kind=x&field=sound"])
 def test_an_upload_is_for_a_field_of_files(gateway: ClipGateway, query: str) -> None:
     answer = gateway.operate("POST", f"/manage/files?user={ADA}&{query}")
-    assert error_of(answer) == {"field": "must be a field of that kind which has files"}
+    assert error_of(answer) == {"field": "must be a field with files"}
 
 
 def test_an_upload_names_its_user(gateway: ClipGateway) -> None:

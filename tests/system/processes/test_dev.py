@@ -3,6 +3,8 @@
 import os
 import pty
 import re
+import select
+import shlex
 import signal
 import stat
 import subprocess
@@ -346,22 +348,31 @@ def test_a_start_after_a_kill_deletes_the_data_that_were_left_and_keeps_the_key(
 
 
 class Terminal:
-    """A terminal of 80 columns in which `votegate dev` runs."""
+    """A terminal in which `votegate dev` runs, or another command."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *command: str) -> None:
         self.shown = ""
+        command = command or (*dev_command(),)
         pid, self.descriptor = pty.fork()
         if pid == 0:
             os.chdir(folder)
-            command = dev_command()
-            os.execve(command[0], command, {**os.environ, "TMPDIR": str(folder), "COLUMNS": "80"})
+            os.execve(command[0], command, {**os.environ, "TMPDIR": str(folder), "PS1": "$ "})
         self.pid = pid
 
     def reads(self, text: str) -> str:
         """Wait until the terminal shows a text, and return everything that it has shown."""
-        while text not in self.shown:
-            self.shown += os.read(self.descriptor, 65_536).decode()
+
+        def is_shown() -> bool:
+            self.read_some()
+            return text in self.shown
+
+        eventually(is_shown)
         return self.shown
+
+    def read_some(self) -> None:
+        """Read what it shows, if it shows more within a moment."""
+        if select.select([self.descriptor], [], [], 0.1)[0]:
+            self.shown += os.read(self.descriptor, 65_536).decode()
 
     def press(self, keys: str) -> None:
         os.write(self.descriptor, keys.encode())
@@ -413,6 +424,28 @@ def test_a_terminal_is_afterwards_as_it_was_before(terminal: Terminal) -> None:
     terminal.press("\x03")  # Ctrl-C
     terminal.reads("Its data are deleted.")
     assert termios.tcgetattr(terminal.descriptor)[local_modes] & termios.ICANON
+    assert terminal.status() == 0
+
+
+def test_keys_are_the_shells_while_it_has_the_terminal(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "/bin/bash", "--norc", "-i")
+    terminal.press(f"{shlex.join(dev_command())}\n")
+    terminal.reads("q quit")
+    terminal.press("\x1a")  # Ctrl-Z
+    terminal.reads("Stopped")
+    terminal.press("bg\necho $((6 * 7))v\n")
+    terminal.reads("42v")
+    terminal.press("fg\n")
+
+    def has_voted() -> bool:
+        terminal.press("v")  # until the gateway has seen that it has the terminal
+        terminal.read_some()
+        return "has voted" in terminal.shown
+
+    eventually(has_voted)
+    terminal.press("q")
+    terminal.reads("Its data are deleted.")
+    terminal.press("exit\n")
     assert terminal.status() == 0
 
 

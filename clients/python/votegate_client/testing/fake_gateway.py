@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 
 PATH = re.compile("/bots/(?P<bot>[^/]+)/(?:(?P<stats>stats)|voters/(?P<user>[^/]+))/?")
 DAY_MS = 24 * 60 * 60 * 1_000
-COUNTS = ("server_count", "command_count")
+LIMITS = {
+    "server_count": (10_000_000, "Server count must be between 0 and 10 Million."),
+    "command_count": (1_000, "Commands count must be between 0 and 1,000."),
+}
+"""The greatest value of each count, and the text about another one."""
 
 
 class Push(NamedTuple):
@@ -74,13 +78,13 @@ class FakeGateway:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         self._failures.append(_Answer(status, body, names))
 
-    def answer(self, method: str, path: str, key: str | None, body: bytes) -> _Answer:
+    def _answer(self, method: str, path: str, key: str | None, body: bytes) -> _Answer:
         """Return the answer to a request, after the failures that are asked for."""
         if self._failures:
             return self._failures.popleft()
         found = PATH.fullmatch(path)
         if found is None:
-            return _refusal(404, "Not found.")
+            return _refusal(404, "Not found.", code="no_such_path")
         allowed = "PATCH" if found["stats"] else "GET"
         if method != allowed:
             return _refusal(405, f"Method not allowed. Use {allowed}.")
@@ -97,20 +101,27 @@ class FakeGateway:
             counts = json.loads(body)
         except ValueError:
             return _refusal(400, "The body must be valid JSON in UTF-8.")
-        if not any(name in counts for name in COUNTS):
+        if not isinstance(counts, dict):
+            return _refusal(400, "The body must be a JSON object.")
+        if not any(name in counts for name in LIMITS):
             return _refusal(400, "One of the following fields is required: command_count, server_count.")
-        self.pushes.append(Push(*map(counts.get, COUNTS)))
+        for name, (most, text) in LIMITS.items():
+            if name in counts and not (type(counts[name]) is int and 0 <= counts[name] <= most):
+                return _refusal(400, text)
+        self.pushes.append(Push(counts.get("server_count"), counts.get("command_count")))
         return _Answer(200, {"success": True}, {})
 
     def _status_of(self, user_id: str) -> _Answer:
+        if not re.fullmatch("[0-9]{17,20}", user_id):
+            return _refusal(400, "The user id must be a snowflake: 17 to 20 digits.")
         votes = self._votes.get(user_id, [])
         last = max(votes, default=None)
         voted = last is not None and last > time.time() * 1_000 - DAY_MS
         return _Answer(200, {"voted": voted, "vote": len(votes), "lastVote": last}, {})
 
 
-def _refusal(status: int, text: str) -> _Answer:
-    return _Answer(status, {"success": False, "error": text, "status": status}, {})
+def _refusal(status: int, text: str, **more: str) -> _Answer:
+    return _Answer(status, {"success": False, "error": text, "status": status, **more}, {})
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -126,12 +137,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PATCH(self) -> None:
         self._answer()
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:
         """Log nothing."""
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        answer = self._gateway.answer(self.command, self.path, self.headers.get("authorization"), body)
+        answer = self._gateway._answer(self.command, self.path, self.headers.get("authorization"), body)
         content = json.dumps(answer.body).encode()
         self.send_response(answer.status)
         for name, value in answer.headers.items():
