@@ -58,11 +58,12 @@ async function compare(baseUrl, key, botId) {
     rounds.push(times);
   }
   rounds.splice(0, WARM_UP);
-  console.log(`Node ${process.version}, medians | clock, microseconds | processor | ratio of clocks | of processors\n--- | ---: | ---: | ---: | ---:`);
+  console.log(`| Node ${process.version}, medians | clock, microseconds | processor | ratio of clocks | of processors |`);
+  console.log("| --- | ---: | ---: | ---: | ---: |");
   for (const name of Object.keys(subjects)) {
     const of = (kind) => median(rounds.map((round) => round[name][kind])).toFixed(0);
     const ratio = (kind) => median(rounds.map((round) => round[name][kind] / round["bare fetch"][kind])).toFixed(2);
-    console.log([name, of("clock"), of("processor"), ratio("clock"), ratio("processor")].join(" | "));
+    console.log(`| ${[name, of("clock"), of("processor"), ratio("clock"), ratio("processor")].join(" | ")} |`);
   }
 }
 
