@@ -34,9 +34,6 @@ from webhook.messages import payload
 WITHOUT_EXAMPLES = {
     ("GET", "/openapi.json"),
     *(("GET", row.path) for row in DOCUMENTS),
-=======
-    *(("GET", each.path) for each in DOCUMENTS),
->>>>>>> w-openapi
     ("GET", "/debug/snapshot"),
     ("GET", "/metrics"),
 }
