@@ -1,8 +1,8 @@
-"""The file with the key and the secret of the demo bot, which a bot reads its environment from.
+"""The `.env` file: the variables of the demo bot, with its key and its secret.
 
 Invariant: a file that `votegate dev` has not written is never changed, and only its user can read ours.
 
-The key and the secret outlive the gateway, so that a bot goes on when the gateway is started again.
+The key and the secret outlive the gateway, so a bot still works when the gateway is started again.
 """
 
 import os
@@ -20,7 +20,7 @@ MOST_BYTES = 65_536
 
 
 class NotOurs(Exception):
-    """The path has something that `votegate dev` has not written."""
+    """There is something else at the path: `votegate dev` has not written it."""
 
 
 class Credentials(NamedTuple):
@@ -31,7 +31,7 @@ class Credentials(NamedTuple):
 
 
 def read_credentials(path: Path) -> Credentials | None:
-    """Return what an earlier gateway has written; None without a file, or if it has no whole values.
+    """Return the key and the secret of an earlier gateway; None if there is no file, or a value is damaged.
 
     Raises NotOurs, and OSError.
     """
@@ -68,7 +68,7 @@ def env_lines(url: str, bot_id: str, credentials: Credentials) -> list[str]:
 
 
 def write_env(path: Path, url: str, bot_id: str, credentials: Credentials) -> None:
-    """Write the file, or the file of an earlier gateway again. Raises NotOurs, and OSError."""
+    """Write the file, or overwrite that of an earlier gateway. Raises NotOurs, and OSError."""
     read_credentials(path)
     lines = [HEAD, *env_lines(url, bot_id, credentials)]
     with new_file(path, force=True) as file:
