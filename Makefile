@@ -13,7 +13,7 @@ NODE_VERSIONS := clients/node/versions/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 GENERATORS := build/generators
 
-.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz generators processes clients clients-node clients-python crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run dev demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz generators processes clients clients-node clients-python crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-pages bench-votes bench-webhooks bench-clients bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -169,6 +169,10 @@ bench-votes: bench-tools $(VENV)/dev.stamp $(EXPRESS) ## compare votes with Expr
 bench-webhooks: $(VENV)/dev.stamp ## compare webhooks with clients, SECONDS=2 each (5 minutes)
 	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)
 
+bench-clients: $(VENV)/dev.stamp $(NODE_CLIENT) ## compare the packages for bots with bare aiohttp and bare fetch (2 minutes)
+	@cd clients/node && npm run --silent build
+	@$(BIN)/python -m bench.clients
+
 bench-fleet: bench-tools $(VENV)/dev.stamp ## measure the nodes of a fleet, SECONDS=2 each (3 minutes)
 	@$(BIN)/python -m bench.fleet --seconds $(SECONDS)
 
@@ -213,7 +217,7 @@ system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules tests/generated_clients/node_modules clients/node/dist clients/node/node_modules clients/node/versions/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules tests/generated_clients/node_modules clients/node/dist clients/node/node_modules clients/node/versions/node_modules tests/clients/pyright/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # Without --no-deps, pip looks for the newest release of a pinned package's extra, and refuses it for want of a hash.
 $(VENV)/run.stamp: requirements.txt

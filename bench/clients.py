@@ -1,4 +1,4 @@
-"""The Python client beside bare aiohttp: vote checks of one gateway, in turns. `python -m bench.clients`.
+"""`make bench-clients`: the packages for bots beside bare aiohttp and bare fetch, by vote checks in turns.
 
 A ratio is the median of those of all turns, so that a machine whose speed changes does not decide it.
 
@@ -6,6 +6,7 @@ Invariant: both do the same work: one request with the key, one body as JSON, an
 """
 
 import asyncio
+import subprocess
 import sys
 import tempfile
 import time
@@ -85,7 +86,9 @@ def main() -> None:
         with running(gateway, Path(folder, "log")) as server:
             list_bots(server.port, OPERATOR, [BOT])
             (caller,) = add_callers(server.port, OPERATOR, [(BOT, 1)])
-            asyncio.run(measure(f"http://127.0.0.1:{server.port}", caller))
+            address = f"http://127.0.0.1:{server.port}"
+            asyncio.run(measure(address, caller))
+            subprocess.run(["node", "clients/node/bench.mjs", address, caller.key, caller.bot], check=True)
 
 
 if __name__ == "__main__":

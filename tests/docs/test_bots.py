@@ -201,6 +201,18 @@ def is_open(port: int) -> bool:
         return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
+def survives_strangers(port: int) -> None:
+    """Strangers send headers that no gateway sends, too much, or a half, and go away."""
+    signature = b"webhook-id: x\r\nwebhook-timestamp: 1\r\nwebhook-signature: v1,\xc3\xa9 \xff\r\n"
+    for length, body in ((2, b"{}"), (100, b"{"), (1_000_000, b"x" * 1_000_000), (0, b"")):
+        head = b"POST /votes HTTP/1.1\r\nHost: bot\r\n%sContent-Length: %d\r\n\r\n" % (signature, length)
+        with socket.create_connection(("127.0.0.1", port)) as stranger, contextlib.suppress(OSError):
+            stranger.sendall(head + body)
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(65_536):
+                pass
+
+
 def pushes_five_servers(scene: Scene) -> None:
     eventually(lambda: scene.counts()["server_count"] == len(SERVERS))
 
@@ -210,6 +222,7 @@ def test_a_bot_with_discord_py_pushes_and_rewards(scene: Scene, start: Start, ch
     program = start(block("discord.py", "python"), "python", **with_discord_py(chat, scene))
     pushes_five_servers(scene)
     eventually(lambda: is_open(scene.port))
+    survives_strangers(scene.port)
     rewards_votes_alone(scene, program)
 
 
@@ -220,6 +233,7 @@ def test_a_bot_with_discord_js_pushes_and_rewards(
     program = start(block("discord.js", "js"), "js", **with_discord_js(chat, tmp_path))
     pushes_five_servers(scene)
     eventually(lambda: is_open(scene.port))
+    survives_strangers(scene.port)
     rewards_votes_alone(scene, program)
 
 
@@ -267,6 +281,7 @@ def test_without_the_package_a_bot_pushes_asks_and_rewards(
     program = start(block(f"Without the package: {library}", language), language)
     program.says("not voted")
     assert (scene.counts()["server_count"], scene.counts()["command_count"]) == (1_210, 42)
+    survives_strangers(scene.port)
     rewards_votes_alone(scene, program)
     headers = {"webhook-id": "x", "webhook-timestamp": str(int(time.time())), "webhook-signature": "v1,AAAA"}
     with requests.Session() as session:

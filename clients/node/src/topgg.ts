@@ -19,8 +19,7 @@ const LONGEST_WAIT = 4 * 3600;
  * The poster pushes twice as often as the limit allows. A push beyond it waits for the limit, with the newest counts, and
  * `posted` is emitted when they have arrived.
  */
-// Its type is any: that of the option's type is a class with private members, which no other object can have.
-export function topgg(options: ClientOptions): any {
+export function topgg(options: ClientOptions): any { // the type of the option is a class with private members: no object fits it
   const client = new Client({ longestWait: LONGEST_WAIT, clock: backgroundClock, ...options });
   return {
     async postStats(stats: Stats): Promise<Stats> {

@@ -54,6 +54,7 @@ function ofHono(...before) {
 export const SERVERS = {
   "node:http": (receiver) => http.createServer(receiver.node),
   "Express 4": ofExpress(express4),
+  "Express 4 with a parser of forms": ofExpress(express4, express4.urlencoded({ extended: true })),
   "Express 5": ofExpress(express),
   "Express 5 with a parser that keeps the bytes": ofExpress(express, express.json({ verify: keepBytes, type: () => true, strict: false })),
   "Express 5 with express.raw": ofExpress(express, express.raw({ type: () => true })),

@@ -1,9 +1,12 @@
 // The receivers inside the published frameworks, over loopback.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import http from "node:http";
+import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
 
+import fastify from "fastify";
 import { BodyAlreadyRead, Receiver } from "votegate-client";
 
 import { listening, PARSED_FIRST, SERVERS } from "./frameworks.mjs";
@@ -107,11 +110,26 @@ async function plain(options, use) {
   const found = recorder(options);
   const server = await listening(http.createServer(found.receiver.node));
   try {
-    await use({ ...found, send: (...message) => post(server, signed(...message)) });
+    await use({ ...found, server, send: (...message) => post(server, signed(...message)) });
   } finally {
     server.close();
   }
 }
+
+test("a sender that goes away in the middle of a body does no harm", async () => {
+  await plain({}, async ({ receiver, got, errors, send, server }) => {
+    const { headers, body } = signed(VOTE);
+    const request = http.request({ port: server.address().port, method: "POST", headers: { ...headers, "content-length": body.length } });
+    const gone = once(request, "error");
+    request.write(body.slice(0, 10));
+    await once(server, "request");
+    request.destroy();
+    await gone;
+    assert.equal((await send(VOTE)).status, 204);
+    await receiver.finish();
+    assert.deepEqual([got.length, errors], [1, []]);
+  });
+});
 
 test("the answer does not wait for the handler", async () => {
   let end;
@@ -185,13 +203,30 @@ test("beside a secret the token is checked, too", async () => {
   });
 });
 
+test("the headers may be of another class than the global Headers", async () => {
+  const { Headers } = createRequire(import.meta.url)("undici");
+  await plain({}, async ({ receiver }) => {
+    const { headers, body } = signed(VOTE);
+    assert.equal((await receiver.receive(new Headers(headers), Buffer.from(body))).status, 204);
+  });
+});
+
+test("the parsers of a Fastify app stay as they were", async () => {
+  const { receiver } = recorder();
+  const app = fastify();
+  app.register(receiver.fastify, { url: "/votes" });
+  app.post("/other", async (request) => request.body.name);
+  const answer = await app.inject({ method: "POST", url: "/other", payload: { name: "parsed" } });
+  assert.deepEqual([answer.statusCode, answer.body], [200, "parsed"]);
+});
+
 test("without a secret and without a token there is no receiver", () => {
   assert.throws(() => new Receiver({}), /anybody could send votes/);
   assert.throws(() => new Receiver({ secret: [], token: "" }), /anybody could send votes/);
 });
 
 test("a secret that is none is refused without showing it", () => {
-  for (const secret of ["vg_the-key", "whsec_the key", "the-token"]) {
+  for (const secret of ["vg_the-key", "whsec_the key", "the-token", "whsec_QQ==", SECRET.slice(0, 40), SECRET.slice(6)]) {
     assert.throws(() => new Receiver({ secret }), (error) => /Copy it whole/.test(error.message) && !error.message.includes(secret));
   }
 });
