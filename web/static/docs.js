@@ -8,7 +8,6 @@
   const said = document.getElementById("said");
   for (const header of all(".block > header")) {
     const button = document.createElement("button");
-    button.type = "button";
     button.className = "button bare small";
     button.textContent = "Copy";
     button.addEventListener("click", async () => {
@@ -50,9 +49,8 @@
     answer.querySelector(".told span:last-child").textContent = told;
     answer.querySelector("code").textContent = text;
     for (const name of all("[data-header]", answer)) {
-      const value = headers.get(name.dataset.header);
-      name.hidden = name.nextElementSibling.hidden = value === null;
-      name.querySelector("b").textContent = value;
+      const value = name.querySelector("b").textContent = headers.get(name.dataset.header);
+      name.hidden = name.nextElementSibling.hidden = !value;
     }
     answer.hidden = false;
   };
@@ -75,7 +73,6 @@
         method: form.dataset.method,
         headers: { Authorization: form.querySelector("[data-key]").value, "Content-Type": "application/json" },
         body: fields.length ? JSON.stringify(Object.fromEntries(sent)) : null,
-        cache: "no-store",
         credentials: "omit",
         redirect: "error",
       });
