@@ -36,10 +36,11 @@ FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py tests/decoder/test_fuzz.py
 SITE := tests/web tests/pages
 OF_BINARY := tests/release/test_binary.py
+OF_LIBRARIES := tests/clients/test_libraries.py
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli clients/frameworks deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
-	@$(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser tests/generated_clients $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+	@$(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser tests/generated_clients $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(OF_LIBRARIES) $(ELSEWHERE))
 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
@@ -131,13 +132,21 @@ wheel: $(VENV)/build.stamp dist/constraints.txt ## build dist/votegate-*.whl, wh
 
 # The stories run from the wheel in a folder of its own, and bots of the libraries run with it.
 INSTALLED := build/clients/installed
+OLDEST := build/clients/python-3.10
 clients-python: $(VENV)/dev.stamp $(FRAMEWORKS).stamp $(LIBRARIES:%=build/clients/%.stamp) $(PYRIGHT) ## build dist/votegate_client-*.whl, test it with four libraries of bots, send 10,000 webhooks into each receiver, and check its types (3 minutes)
 	@rm -rf $(INSTALLED) dist/votegate_client-*.whl
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist ./clients/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index --target $(INSTALLED) dist/votegate_client-*.whl
-	@$(BIN)/python -m pytest -p no:schemathesis -o pythonpath=$(INSTALLED) $(addprefix tests/clients/test_,stories.py autoposter.py libraries.py wheel.py)
+	@$(BIN)/python -m pytest -p no:schemathesis -n 4 --dist load -o pythonpath=$(INSTALLED) $(OF_LIBRARIES) $(addprefix tests/clients/test_,stories.py autoposter.py wheel.py)
 	@$(BIN)/python -m pytest -m long -p no:schemathesis -n 2 --dist load tests/clients/frameworks
 	@node $(dir $(PYRIGHT))pyright/index.js --project clients/python --pythonpath $(FRAMEWORKS)/bin/python
+	@for found in python3.10 $(HOME)/.pyenv/versions/3.10.*/bin/python missing; do \
+	  $$found -c "" 2> /dev/null && break; \
+	done; \
+	if [ $$found = missing ]; then echo "Python 3.10 is missing: the stories did not run there"; exit; fi; \
+	$$found -m venv $(OLDEST) && \
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement clients/python/oldest.txt && \
+	PYTHONPATH=$(INSTALLED):. $(OLDEST)/bin/python -m tests.clients.oldest
 
 # Without hashes: pip would ask for one of the wheel, too.
 %/constraints.txt: requirements.txt

@@ -71,6 +71,12 @@ class PausedEndpoint(Happening, frozen=True, kw_only=True, tag="paused"):
     retry_in: int
 
 
+class DroppedLines(Happening, frozen=True, kw_only=True, tag="dropped"):
+    """So many happenings were not printed, because nobody has read those before."""
+
+    number: int
+
+
 class DoneCommand(Happening, frozen=True, kw_only=True, tag="command"):
     """A key, or a command of a script, and what it did. `ok` is false if it did nothing."""
 

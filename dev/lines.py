@@ -23,6 +23,7 @@ from dev.happenings import (
     AnsweredRequest,
     AttemptedDelivery,
     DoneCommand,
+    DroppedLines,
     Happening,
     PausedEndpoint,
     ReadyToServe,
@@ -69,6 +70,8 @@ class DevLines:
             case PausedEndpoint(failed=failed, retry_in=seconds):
                 text = f"{failed} events have failed in a row; the next attempt is in {seconds} s"
                 return self._headed(happening, "->", [text], "red")
+            case DroppedLines(number=number):
+                return self._headed(happening, "-", [f"{number:,} lines were not printed"], "red")
             case DoneCommand(command=letter, text=text, ok=ok):
                 lines = [line for each in text.split("\n") for line in textwrap.wrap(each, ROOM)]
                 return self._headed(happening, letter, lines, "cyan" if ok else "yellow")

@@ -1,4 +1,7 @@
-"""Prints lines from a thread of its own: a pipe that nobody reads, or Ctrl-S, stops no request."""
+"""Prints lines from a thread of its own: a pipe that nobody reads, or Ctrl-S, stops no request.
+
+Invariant: at most `MOST` texts wait. Further ones are counted, and the count is printed in their place.
+"""
 
 import contextlib
 import os
@@ -7,6 +10,7 @@ import select
 import threading
 from collections.abc import Callable
 
+MOST = 10_000
 LAST_SECONDS = 2
 """The longest wait for the last lines."""
 
@@ -17,22 +21,32 @@ class Printer:
     Args:
         descriptor: that of the output. A buffer would fail again at the end of the process.
         broken: is called in the thread once nobody can read the lines any more.
+        dropped: returns the line that stands for a number of texts.
     """
 
-    def __init__(self, descriptor: int, broken: Callable[[], object]) -> None:
+    def __init__(self, descriptor: int, broken: Callable[[], object], dropped: Callable[[int], str]) -> None:
         self._descriptor = descriptor
         self._broken = broken
-        self._lines = queue.SimpleQueue[str | None]()
+        self._dropped = dropped
+        self._missing = 0
+        self._lines = queue.Queue[str | None](MOST)
         self._thread = threading.Thread(target=self._run, name="printer", daemon=True)
         self._thread.start()
 
-    def print(self, line: str) -> None:
+    def print(self, text: str) -> None:
         """Print a text, and a line feed."""
-        self._lines.put(line)
+        try:
+            if self._missing:
+                self._lines.put_nowait(self._dropped(self._missing))
+                self._missing = 0
+            self._lines.put_nowait(text)
+        except queue.Full:
+            self._missing += 1
 
     def close(self) -> None:
         """Print the lines that are left, unless the stream takes none."""
-        self._lines.put(None)
+        with contextlib.suppress(queue.Full):
+            self._lines.put(None, timeout=LAST_SECONDS)
         self._thread.join(LAST_SECONDS)
 
     def _run(self) -> None:

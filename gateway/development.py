@@ -26,7 +26,7 @@ from core.rows import WebhookEvent
 from dev.advice import PATH as GUIDE
 from dev.commands import DevCommands
 from dev.env_file import Credentials, NotOurs, read_credentials, write_env
-from dev.happenings import Happening, ReadyToServe
+from dev.happenings import DroppedLines, Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json
 from dev.moved_clock import MovedClock
@@ -185,10 +185,19 @@ async def develop(options: DevOptions) -> None:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
             loop.add_signal_handler(number, stop.set)
     forget_activation(os.environ)  # the sockets of systemd may be anywhere
-    printer = Printer(STANDARD_OUTPUT, partial(loop.call_soon_threadsafe, stop.set))
+    clock = MovedClock(SystemClock())
+    lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT))
+    said: Callable[[Happening], str] = as_json if options.as_json else lines.of
+
+    def dropped(number: int) -> str:
+        return said(DroppedLines(at=clock.machine.now_ms(), number=number))
+
+    printer = Printer(STANDARD_OUTPUT, partial(loop.call_soon_threadsafe, stop.set), dropped)
     try:
         with thrown_away_folder(options.data_dir) as data_dir:
-            await _serve_watched(options, data_dir, credentials, printer, stop)
+            await _serve_watched(
+                options, data_dir, credentials, clock, lambda told: printer.print(said(told)), stop
+            )
         if not options.as_json:
             printer.print("The gateway has stopped. Its data are deleted.")
     finally:
@@ -212,13 +221,16 @@ def _not_ours(path: Path) -> DevRefused:
 
 
 async def _serve_watched(
-    options: DevOptions, data_dir: Path, credentials: Credentials, printer: Printer, stop: asyncio.Event
+    options: DevOptions,
+    data_dir: Path,
+    credentials: Credentials,
+    clock: MovedClock,
+    tell: Callable[[Happening], None],
+    stop: asyncio.Event,
 ) -> None:
     """Serve, and tell of everything that happens. Raises DevRefused, and what `serve` raises."""
-    token, logs, clock = secrets.token_hex(32), _logs(options), MovedClock(SystemClock())
-    lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT))
-    said: Callable[[Happening], str] = as_json if options.as_json else lines.of
-    watching = Watching(clock.machine, logs.output.redactor, lambda told: printer.print(said(told)))
+    token, logs = secrets.token_hex(32), _logs(options)
+    watching = Watching(clock.machine, logs.output.redactor, tell)
     commands = DevCommands(watching, clock, token, BOT, stop.set)
     keys = KeyReader(STANDARD_INPUT, commands.begin)
     refused: list[DevRefused] = []

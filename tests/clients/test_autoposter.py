@@ -115,11 +115,14 @@ def test_it_starts_after_ready_and_pushes_once_an_hour(open_world: Open) -> None
     ]
 
 
-def test_after_a_restart_in_the_window_it_waits_as_long_as_the_gateway_says(open_world: Open) -> None:
+def test_after_a_restart_in_the_window_it_waits_as_long_as_the_gateway_says(
+    open_world: Open, caplog: pytest.LogCaptureFixture
+) -> None:
     world = open_world(refusal(429, "Too many requests, please try again later.", retry_after="7157"), OK)
     asyncio.run(run(world, FakeBot(world.clock, 2)))
     assert [push.after for push in world.pushes] == [5, 7157]
     assert world.pushes[1].counts == {"server_count": 12}
+    assert [record.levelno for record in caplog.records] == [logging.INFO]  # it is no trouble
 
 
 def test_it_waits_for_the_limit_before_it_is_hit(open_world: Open) -> None:

@@ -34,7 +34,7 @@ def test_the_wheel_needs_aiohttp_alone_and_python_3_10(wheel: zipfile.ZipFile) -
     (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
     metadata = Parser().parsestr(wheel.read(name).decode())
     assert metadata["Name"] == "votegate-client"
-    assert metadata.get_all("Requires-Dist") == ["aiohttp<4,>=3.9"]
+    assert metadata.get_all("Requires-Dist") == ["aiohttp<4,>=3.9.2"]
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata["License-Expression"] == "MIT"
 

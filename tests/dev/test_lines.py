@@ -7,6 +7,7 @@ from dev.happenings import (
     AnsweredRequest,
     AttemptedDelivery,
     DoneCommand,
+    DroppedLines,
     Happening,
     PausedEndpoint,
     ReadyToServe,
@@ -75,6 +76,7 @@ EVERYTHING: list[Happening] = [
     delivery(
         error="http_401", reason="the answer had status 401", answer="no " * 166, advice="Check it." * 9
     ),
+    DroppedLines(at=0, number=1_000_000),
     PausedEndpoint(at=0, failed=1_000, retry_in=3_600),
     DoneCommand(at=0, command="v", ok=False, text="no " * 100),
 ]

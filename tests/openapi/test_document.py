@@ -33,7 +33,7 @@ from webhook.messages import payload
 
 WITHOUT_EXAMPLES = {
     ("GET", "/openapi.json"),
-    *(("GET", each.path) for each in DOCUMENTS),
+    *(("GET", row.path) for row in DOCUMENTS),
     ("GET", "/debug/snapshot"),
     ("GET", "/metrics"),
 }

@@ -15,7 +15,7 @@ HOUR = 3600
 AFTER_OUTAGE = 300
 """Seconds from a push that found no gateway to the next one."""
 LEAST_WAIT = 60
-"""Seconds from any push that failed to the next one."""
+"""Seconds: a gateway that asks for a shorter wait gets this one."""
 
 Count = Callable[[], int | Awaitable[int]]
 """A function that returns a count. It may be `async`."""
@@ -116,7 +116,8 @@ class AutoPoster:
             await self._client.post_stats(servers, commands)
         except VotegateError as error:
             wait = self._wait_after(error)
-            _log.warning("The counts were not pushed, and are again in %.0f s: %s", wait, error)
+            level = logging.INFO if isinstance(error, RateLimited) else logging.WARNING
+            _log.log(level, "The counts were not pushed. The next push is in %.0f s: %s", wait, error)
             return wait
         except Exception:
             _log.exception("The counts were not pushed.")

@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 
 PREFIX = "whsec_"
+LEAST_BYTES = 16  # of a key: a shorter one was cut
 TOLERANCE_SECONDS = 5 * 60
 
 
@@ -21,7 +22,7 @@ def key_of(secret: str) -> bytes:
         key = b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):  # ValueError: not ASCII
         key = b""
-    if not key or not secret.startswith(PREFIX):
+    if len(key) < LEAST_BYTES or not secret.startswith(PREFIX):
         raise ValueError(
             f"A webhook secret is {PREFIX} and base64. Copy all of it from the webhook's settings."
         )
