@@ -25,11 +25,15 @@ const MOST_BYTES = 1024 * 1024;
  */
 export async function exchange(fetch: typeof globalThis.fetch, timeout: number, request: Outgoing): Promise<Reply> {
   const { method, headers, body } = request;
+  const late = new AbortController(); // with a timer: half the cost of AbortSignal.timeout
+  const timer = setTimeout(() => late.abort(new Error(`No answer came within ${timeout} seconds.`)), timeout * 1000);
   try {
-    const response = await fetch(request.url, { method, headers, body, redirect: "manual", signal: AbortSignal.timeout(timeout * 1000) });
+    const response = await fetch(request.url, { method, headers, body, redirect: "manual", signal: late.signal });
     return { status: response.status, headers: response.headers, body: objectIn(await textOf(response)) };
   } catch (error) {
-    throw new Unavailable({ status: 0, text: reasonOf(error as Error, timeout), requestId: null, cause: error }, null);
+    throw new Unavailable({ status: 0, text: reasonOf(error as Error), requestId: null, cause: error }, null);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -59,8 +63,7 @@ function objectIn(text: string): Reply["body"] {
   }
 }
 
-function reasonOf({ name, message, cause }: Error, timeout: number): string {
-  if (name === "TimeoutError") return `No answer came within ${timeout} seconds.`;
-  // "fetch failed" alone helps nobody.
+/** Return the reason of a failed request: it is in the cause, and "fetch failed" alone helps nobody. */
+function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
