@@ -25,8 +25,8 @@ class Endpoint:
     """One of the two endpoints. Each has a limit of its own."""
 
     def __init__(self, method: str) -> None:
-        self.method = method
-        self.free_at = 0.0
+        self.method: str = method
+        self.free_at: float = 0
         """Monotonic seconds: the limit allows no request before this time."""
 
 

@@ -71,8 +71,8 @@ class Client:
         place = urlsplit(base_url)
         if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or place.query:
             raise ValueError('The base address must be like "https://votes.example".')
-        self.bot_id = _snowflake("bot_id", bot_id)
-        self.base_url = base_url.rstrip("/")
+        self.bot_id: str = _snowflake("bot_id", bot_id)
+        self.base_url: str = base_url.rstrip("/")
         self._caller = Caller(key, timeout, longest_wait, session, clock or SystemClock())
         self._pushes = Pushes(self._send_counts)
         self._stats = Endpoint("PATCH")

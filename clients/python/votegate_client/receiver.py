@@ -21,7 +21,7 @@ from votegate_client.events import Event, Test, Vote, read_event
 from votegate_client.signatures import is_recent, is_same, is_signed, key_of
 from votegate_client.stores import MemoryStore, Store
 
-log = logging.getLogger("votegate_client")
+log: logging.Logger = logging.getLogger("votegate_client")
 
 MOST_BYTES = 64 * 1024
 """The longest body that is accepted. An adapter may stop reading after one byte more."""
