@@ -211,7 +211,7 @@ def _filter(count: int) -> Html:
         el("p", f"{count} requests", class_="hint", id="shown", role="status"),
         class_="field",
     )
-    return el("div", field, class_="by-script", role="search")
+    return el("div", field, class_="by-script gap", role="search")
 
 
 def _page(frame: PageFrame, path: str, contents: Contents, content: Iterable[Html]) -> str:

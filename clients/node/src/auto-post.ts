@@ -28,9 +28,9 @@ export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
 
 /** Settings of `autoPost`. */
 export interface AutoPostOptions {
-  /** Seconds between two pushes; 3600. The platform allows two pushes in two hours. */
+  /** Seconds between two pushes; by default 3600. The platform allows two pushes in two hours. */
   readonly interval?: number | undefined;
-  /** The number of commands, pushed beside the servers. */
+  /** The number of commands, pushed together with the servers. */
   readonly commandCount?: number | undefined;
   /** Called after each push. */
   readonly onPost?: ((counts: Counts) => unknown) | undefined;
@@ -50,7 +50,7 @@ const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
 
 /**
- * Push the servers of a bot as soon as it is ready, then once an hour. Nothing is ever thrown into the bot.
+ * Push the servers of a bot as soon as it is ready, then once an hour. It never throws into the bot.
  *
  * Among the processes that a `ShardingManager` starts, only the one of shard 0 pushes, for all.
  */
@@ -76,7 +76,7 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
       }
     } catch (error) {
       pause = pauseAfter(error, interval);
-      // After restarts the limit may be used up: the counts go out later, and there is nothing to report.
+      // After a restart the limit may be used up. The counts go out later, so this is no failure.
       if (!(error instanceof RateLimited)) await quietly(() => onError(error));
     }
     await clock.sleep(pause * 1000, stopped);
@@ -105,7 +105,7 @@ async function sumOf(shards: { fetchClientValues(name: string): Promise<unknown[
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Call a handler of the user, whose failure is not ours. */
+/** Call a handler of the user, and ignore its failure. */
 async function quietly(handler: () => unknown): Promise<void> {
   try {
     await handler();

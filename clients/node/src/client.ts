@@ -5,15 +5,15 @@ import { exchange, type Reply, type Outgoing } from "./exchange";
 
 /** Settings of a client. */
 export interface ClientOptions {
-  /** The API key of the bot, and nothing before it. */
+  /** The API key of the bot, without a word such as `Bearer`. */
   readonly key: string;
   /** The id of the bot, as text: a number would be rounded. */
   readonly botId: string;
   /** The address of the platform, such as `https://votes.example`. */
   readonly baseUrl: string;
-  /** Seconds in which an answer must be there; 10. */
+  /** Seconds that one request may take; by default 10. */
   readonly timeout?: number | undefined;
-  /** Seconds that a call may spend with waiting before it fails; 60. */
+  /** Seconds that one call may wait between its requests; by default 60. */
   readonly longestWait?: number | undefined;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -33,7 +33,7 @@ export interface Counts {
 export interface VoteStatus {
   /** True if the user has voted in the last 24 hours. */
   readonly voted: boolean;
-  /** How often the user has ever voted. */
+  /** All votes of the user for the bot, ever. */
   readonly votes: number;
   /** The time of the latest vote; `null` for never. */
   readonly lastVote: Date | null;
@@ -52,7 +52,7 @@ const LONGEST_BACK_OFF = 60;
 /**
  * Pushes the counts of a bot, and asks for votes.
  *
- * Waits and sends again after 429, 5xx and a broken connection, as long as the waits of a call stay within `longestWait`.
+ * Sends a request again after 429, 5xx and a broken connection. The waits of a call take at most `longestWait` seconds together.
  */
 export class Client {
   readonly #url: string;
@@ -63,7 +63,7 @@ export class Client {
   readonly #clock: Clock;
   /** For each endpoint, the monotonic time until which its limit is used up. */
   readonly #usedUpUntil: Record<Endpoint, number> = { stats: 0, voters: 0 };
-  /** Callers whose counts are under way or wait, oldest first. */
+  /** The pushes that have no result yet, oldest first. */
   readonly #pushes: Push[] = [];
   #pushing = false;
 
@@ -139,7 +139,7 @@ export class Client {
     this.#pushing = false;
   }
 
-  /** Send a request until it succeeds, is refused for good, or the next wait would be too long. It is drafted for each try. */
+  /** Send a request until it succeeds, is refused for good, or would wait too long. `draft` returns the request of each try. */
   async #send(endpoint: Endpoint, draft: () => Outgoing): Promise<Reply> {
     let waited = 0;
     let wait = 0;
@@ -162,7 +162,7 @@ export class Client {
     }
   }
 
-  /** Send a request once, and take note of what its answer says about the limit. */
+  /** Send a request once, and remember until when its limit is used up. */
   async #try(endpoint: Endpoint, request: Outgoing): Promise<Reply> {
     const reply = await exchange(this.#fetch, this.#timeout, request);
     const usedUp = usedUpFor(reply);

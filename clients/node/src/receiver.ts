@@ -1,4 +1,4 @@
-// Receives webhooks. A request becomes an answer in `receive`; the methods below it fit frameworks.
+// Receives webhooks. `receive` answers a request; the methods below it are handlers for frameworks.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -13,7 +13,7 @@ const MOST_BYTES = 64 * 1024;
 export interface ReceiverOptions {
   /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
   readonly secret?: string | readonly string[] | undefined;
-  /** The token of the webhook, if it has one. Beside a secret both are checked. */
+  /** The token of the webhook, if it has one. With a secret and a token, both are checked. */
   readonly token?: string | undefined;
   /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store | undefined;
@@ -77,7 +77,7 @@ export class Receiver {
     const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const id = headerIn(headers, "webhook-id");
-    if (!id) return { status: 400, text: "The header webhook-id is missing: a repeat could not be told." };
+    if (!id) return { status: 400, text: "The header webhook-id is missing, so repeats cannot be recognized." };
     const delivery = read(id, body);
     if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
     try {
@@ -129,7 +129,7 @@ export class Receiver {
   /** For Hono: `app.post("/votes", receiver.hono)`. */
   readonly hono = (context: { readonly req: { readonly raw: Request } }): Promise<Response> => this.fetch(context.req.raw);
 
-  /** `kept` are the bytes if something that ran first has kept them. */
+  /** `kept`: the bytes of the body, if a parser that ran first has kept them. */
   async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
     if (kept !== null) return this.receive(request.headersDistinct, kept);
     if (request.readableDidRead) {

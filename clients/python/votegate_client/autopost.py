@@ -15,14 +15,14 @@ HOUR = 3600
 AFTER_OUTAGE = 300
 """Seconds from a push that found no gateway to the next one."""
 LEAST_WAIT = 60
-"""Seconds: a gateway that asks for a shorter wait gets this one."""
+"""Seconds: the shortest wait after a failure, even if the gateway asks for less."""
 
 Count = Callable[[], int | Awaitable[int]]
 """A function that returns a count. It may be `async`."""
 
 _log = logging.getLogger("votegate_client")
 _running: set[asyncio.Task[None]] = set()
-"""An event loop refers to its tasks only weakly, and a bot need not keep its AutoPoster."""
+"""Tasks under way. The event loop refers to them only weakly, and a bot need not keep its AutoPoster."""
 
 
 class Bot(Protocol):
@@ -61,8 +61,8 @@ class AutoPoster:
         Args:
             bot: The bot, with all of its shards in this process.
             client: Sends the counts.
-            server_count: Returns the servers of all shards together. Needed if other processes have some
-                of the shards; then start an AutoPoster in one process only.
+            server_count: Returns the servers of all shards together. Needed if several processes
+                share the shards. Then start an AutoPoster in one of them only.
             command_count: Returns the commands that the bot has. If absent, no command count is pushed.
             every: Seconds between two pushes.
             clock: Replaced in tests.
@@ -76,7 +76,7 @@ class AutoPoster:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin; call it in `on_ready` or `setup_hook`. Does nothing if it has begun already.
+        """Begin to push; call it in `on_ready` or `setup_hook`. Do nothing if it is running already.
 
         Raises:
             RuntimeError: No event loop is running yet.
@@ -93,7 +93,7 @@ class AutoPoster:
         return self._task is not None and not self._task.done()
 
     async def stop(self) -> None:
-        """End, and close the client's connections. A later call of the client opens new ones."""
+        """Stop pushing, and close the client's connections. A later call of the client opens new ones."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -104,7 +104,7 @@ class AutoPoster:
             while not self._bot.is_closed():
                 await self._clock.sleep(await self._push())
         except Exception:
-            _log.exception("The counts of the bot are pushed no more.")
+            _log.exception("The AutoPoster has stopped. Call `start` to push counts again.")
         finally:
             await self._client.close()
 

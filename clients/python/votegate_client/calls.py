@@ -1,4 +1,4 @@
-"""Requests to the gateway, each tried until it succeeds, cannot succeed, or would wait too long."""
+"""Requests to the gateway. Each is tried until it succeeds, cannot succeed, or would wait too long."""
 
 import asyncio
 import json
@@ -27,13 +27,13 @@ class Endpoint:
     def __init__(self, method: str) -> None:
         self.method: str = method
         self.free_at: float = 0
-        """Monotonic seconds: the limit allows no request before."""
+        """Monotonic seconds: the limit allows no request before this time."""
 
 
 class Caller:
     """Sends requests with the key of a bot.
 
-    Invariant: the key is in no exception, because none of aiohttp's leaves this class: they hold the request.
+    Invariant: the key is in no exception. Those of aiohttp hold the request, so none leaves this class.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Caller:
     async def _try(
         self, endpoint: Endpoint, url: str, counts: Mapping[str, int] | None
     ) -> Reply | Unavailable:
-        """Send a request once. Its error is returned: if it was raised, aiohttp's would be its context."""
+        """Send a request once. Return its error: if it were raised, aiohttp's error would be its context."""
         try:
             reply = await self._exchange(endpoint.method, url, counts)
         except asyncio.TimeoutError:
@@ -122,7 +122,7 @@ class Caller:
             url,
             data=None if counts is None else json.dumps(counts).encode(),
             headers=self._headers if counts is None else self._headers_with_body,
-            allow_redirects=False,  # the key would be sent to another place
+            allow_redirects=False,  # a redirect would send the key to another server
             raise_for_status=False,
             timeout=self._timeout,
         )
@@ -131,7 +131,7 @@ class Caller:
             while not response.content.at_eof():
                 body += await response.content.readany()
                 if len(body) > MOST_BYTES:
-                    body = b""  # no JSON
+                    body = b""  # which is no JSON object
                     response.close()
                     break
             return Reply(response.status, response.headers, json_object(body), self._clock.time())

@@ -18,7 +18,7 @@ KEY = re.compile("[!-~]+")
 MISSING = object()
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 YEAR_9999 = 253_370_764_800_000
-"""Unix milliseconds: `datetime` ends with that year."""
+"""Unix milliseconds: the last year of `datetime`."""
 
 
 class VoteStatus(NamedTuple):
@@ -82,7 +82,7 @@ class Client:
         """Push the bot's counts.
 
         At most one push is under way. Pushes that come meanwhile become one, with the newest counts, and all
-        of them have its result.
+        of them get its result.
 
         Args:
             server_count: The servers of all shards together.
@@ -103,7 +103,7 @@ class Client:
 
         Raises:
             TypeError: The id is neither text nor an integer.
-            ValueError: The id has not 17 to 20 digits.
+            ValueError: The id does not have 17 to 20 digits.
             VotegateError: The request failed.
         """
         user = _snowflake("user_id", user_id)
@@ -118,7 +118,7 @@ class Client:
 
         Raises:
             TypeError: The id is neither text nor an integer.
-            ValueError: The id has not 17 to 20 digits.
+            ValueError: The id does not have 17 to 20 digits.
             VotegateError: The request failed.
         """
         return (await self.vote_status(user_id)).voted

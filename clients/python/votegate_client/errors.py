@@ -1,6 +1,6 @@
 """The errors that a call can raise.
 
-VotegateError
+VotegateError           3xx: the base address redirects
 ├── InvalidKey          401: the key is wrong, or the bot is not approved
 ├── BotNotFound         404: no bot has this id, or the base address has a wrong path
 ├── InvalidRequest      another 4xx: the same request would fail again
@@ -36,7 +36,7 @@ class BotNotFound(VotegateError):
 
 
 class InvalidRequest(VotegateError):
-    """Another 4xx, or a redirect: the same request would fail again."""
+    """Another 4xx: the same request would fail again."""
 
 
 class TooFarOff(InvalidRequest):

@@ -1,4 +1,4 @@
-"""The receiver of webhooks: is a request genuine, is its event new, which handler gets it.
+"""The receiver of webhooks. It checks that a request is genuine and new, and calls the handlers.
 
     request -> 413 -> 401 -> 400 -> claim -> 204, and the handlers run
 
@@ -24,7 +24,7 @@ from votegate_client.stores import MemoryStore, Store
 log: logging.Logger = logging.getLogger("votegate_client")
 
 MOST_BYTES = 64 * 1024
-"""The largest body that is read. An adapter that has read one byte more may stop."""
+"""The longest body that is accepted. An adapter may stop reading after one byte more."""
 
 VoteHandler = TypeVar("VoteHandler", bound=Callable[[Vote], Awaitable[object] | object])
 TestHandler = TypeVar("TestHandler", bound=Callable[[Test], Awaitable[object] | object])
@@ -102,7 +102,7 @@ class Receiver:
 
         Args:
             headers: the headers, or their lines, under names in any case.
-            body: the bytes that came, before anything parses them.
+            body: the bytes as they came, before any parser.
         """
         answer = await self._received(_by_lower_name(headers), body)
         if answer.status != 204:
@@ -141,7 +141,7 @@ class Receiver:
         return Answer(204)
 
     def _doubt(self, headers: Mapping[str, str], body: bytes) -> str | None:
-        """Return the reason for which a request may not be genuine, or None."""
+        """Return why a request may not be genuine; None if it is genuine."""
         sent = headers.get("authorization", "")
         if self._tokens and not any(is_same(each, sent) for each in self._tokens):
             return "The header Authorization is not the webhook's token."
@@ -174,7 +174,7 @@ class Receiver:
 
     def _start(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
         task = asyncio.create_task(work)
-        self._running.add(task)  # the loop alone would forget it
+        self._running.add(task)  # the loop refers to a task only weakly
         task.add_done_callback(self._running.discard)
         return task
 

@@ -34,7 +34,7 @@ class Reply(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
-    """They are found in upper and lower case."""
+    """Their names may be looked up in any case."""
     value: dict[str, Any] | None
     """The body; None if it is no JSON object."""
     at: float
