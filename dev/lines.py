@@ -68,8 +68,9 @@ class DevLines:
             case AttemptedDelivery():
                 return self._delivery(happening)
             case PausedEndpoint(failed=failed, retry_in=seconds):
-                text = f"{failed} events have failed in a row; the next attempt is in {seconds} s"
-                return self._headed(happening, "->", [text], "red")
+                text = f"{failed} events have failed: the endpoint is suspended."
+                more = f"Press t when your receiver runs. Otherwise, the next attempt is in {seconds} s."
+                return self._headed(happening, "->", [text, more], "red")
             case DroppedLines(number=number):
                 return self._headed(happening, "-", [f"{number:,} lines were not printed"], "red")
             case DoneCommand(command=letter, text=text, ok=ok):
@@ -79,11 +80,12 @@ class DevLines:
 
     def _ready(self, ready: ReadyToServe) -> str:
         limits = "those of production" if ready.real_limits else "1,000 requests a window; see --real-limits"
+        key = "were added to" if ready.is_added else "are in"
         lines = [
             f"Votegate for development serves on {ready.url}",
             "It deletes all data at its end.",
             "",
-            f"  your bot  {ready.bot_id}; its key and secret are in {ready.env_file}",
+            f"  your bot  {ready.bot_id}; its key and secret {key} {ready.env_file}",
             f"  webhooks  {ready.webhook}",
             f"  limits    {limits}",
             f"  guide     {ready.guide}",
