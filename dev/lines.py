@@ -68,7 +68,8 @@ class DevLines:
             case AttemptedDelivery():
                 return self._delivery(happening)
             case PausedEndpoint(failed=failed, retry_in=seconds):
-                text = f"{failed} events have failed: the endpoint is suspended."
+                why = f"after {failed:,} failed events" if failed else "because it answered 410"
+                text = f"the endpoint is suspended, {why}; webhooks wait"
                 more = f"Press t when your receiver runs. Otherwise, the next attempt is in {seconds} s."
                 return self._headed(happening, "->", [text, more], "red")
             case DroppedLines(number=number):
@@ -117,7 +118,9 @@ class DevLines:
         line = f"{named}{who}, attempt {told.attempt}"
         if told.error is None:
             return self._headed(told, "->", [f"{line}: {told.status} after {told.duration_ms} ms"], "green")
-        following = f"the next attempt is in {told.retry_in} s" if told.retry_in is not None else "given up"
+        following = "given up"
+        if told.retry_in is not None:
+            following = f"the next attempt is in {told.retry_in} s" if told.retry_in else "it waits"
         lines = [f"{line}: failed ({told.error})", f"{told.reason}; {following}"]
         lines += [f"It answered: {told.answer}"] if told.answer is not None else []
         lines += [told.advice] if told.advice is not None else []
