@@ -42,7 +42,7 @@ class _Parts(NamedTuple):
 
 
 def read_credentials(path: Path) -> Credentials | None:
-    """Return what an earlier gateway has written; None without a file, or if it has no whole values.
+    """Return the key and the secret of an earlier gateway; None if there is no file, or a value is damaged.
 
     Raises NotOurs, and OSError.
     """

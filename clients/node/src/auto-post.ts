@@ -48,6 +48,7 @@ export interface AutoPoster {
 const HOUR = 3600;
 const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
+const LEAST_WAIT = 60; // after a failure, even if the platform asks for less
 
 /**
  * Push the servers of a bot as soon as it is ready, then once an hour. It never throws into the bot.
@@ -84,7 +85,7 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
 }
 
 function pauseAfter(error: unknown, interval: number): number {
-  if (error instanceof RateLimited || error instanceof Unavailable) return error.wait ?? AFTER_FAILURE;
+  if (error instanceof RateLimited || error instanceof Unavailable) return Math.max(error.wait ?? AFTER_FAILURE, LEAST_WAIT);
   return error instanceof VotegateError ? interval : AFTER_FAILURE;
 }
 
