@@ -21,7 +21,7 @@ from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.newest import Newest
-from dev.advice import PATH, Advice, advice_for_delivery, advice_for_request
+from dev.advice import Advice, advice_for_delivery, advice_for_request
 from dev.happenings import AnsweredRequest, AttemptedDelivery, DoneCommand, Happening, PausedEndpoint
 from dev.next_answer import SLOW_SECONDS, NextAnswer, Planned, planned_refusal
 from handlers.reply import SPOKEN, Reply, reply_to
