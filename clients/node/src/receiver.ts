@@ -15,16 +15,18 @@ export interface ReceiverOptions {
   readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, if it has one. With a secret and a token, both are checked. */
   readonly token?: string | undefined;
-  /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
+  /** Keeps the ids of webhooks. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
   readonly onVote?: ((vote: Vote) => unknown) | undefined;
   /** Somebody has pressed Send Test. */
   readonly onTest?: ((test: Test) => unknown) | undefined;
-  /** Any other event. Do nothing for types that you do not know. */
+  /** Any other event. Ignore types that you do not know. */
   readonly onEvent?: ((event: Event) => unknown) | undefined;
   /** Replaces the console for errors of handlers and of the store. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Gets each line of the log; by default `console.warn`. */
+  readonly log?: ((line: string) => unknown) | undefined;
   /** Replaces the clock of the computer. */
   readonly clock?: Clock | undefined;
 }
@@ -40,7 +42,7 @@ export class BodyAlreadyRead extends Error {
   constructor(remedy: string) {
     super(
       "Something has read the body of the webhook before the receiver, probably a body parser. " +
-        `The signature can only be checked on the bytes as they were sent. ${remedy}`,
+        `The signature is one of the bytes that were sent. ${remedy}`,
     );
     this.name = "BodyAlreadyRead";
   }
@@ -59,6 +61,7 @@ export class Receiver {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #logged = new Set<string>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -73,6 +76,12 @@ export class Receiver {
 
   /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
   async receive(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
+    const answer = await this.#received(headers, body);
+    if (answer.text) this.#logOnce(`A webhook was refused with ${answer.status}: ${answer.text}`);
+    return answer;
+  }
+
+  async #received(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
     const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
@@ -167,9 +176,14 @@ export class Receiver {
   }
 
   #call({ on, value }: Delivery): unknown {
-    if (on === "vote") return this.#options.onVote?.(value);
-    if (on === "test") return this.#options.onTest?.(value);
-    return this.#options.onEvent?.(value);
+    if (!this.#options[on]) return this.#logOnce(`A webhook has no handler: give the receiver ${on}.`);
+    return this.#options[on](value as never);
+  }
+
+  /** Strangers may send any number of requests, so each line is logged once. */
+  #logOnce(line: string): void {
+    if (!this.#logged.has(line)) (this.#options.log ?? console.warn)(line);
+    this.#logged.add(line);
   }
 
   #fail(error: unknown): Answer {
