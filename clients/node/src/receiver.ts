@@ -42,7 +42,7 @@ export class BodyAlreadyRead extends Error {
   constructor(remedy: string) {
     super(
       "Something has read the body of the webhook before the receiver, probably a body parser. " +
-        `The signature is one of the bytes that were sent. ${remedy}`,
+        `The signature is over the bytes as they were sent. ${remedy}`,
     );
     this.name = "BodyAlreadyRead";
   }
