@@ -1,13 +1,13 @@
-// Builds dist/: CommonJS by the compiler, and beside each entry a module that only names its exports.
+// Builds dist/: CommonJS by the compiler, without comments and indents, and beside each entry a module that only names its exports.
 //
 // So there is one copy of every class, and `instanceof` works in a program that uses both `import` and `require`.
 
 import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const ENTRIES = ["index", "topgg"]; // each has its lines under "exports" in package.json
-const INTERNAL = ["exchange", "replies"]; // no type of an entry uses their types
+const INTERNAL = ["bodies", "exchange", "replies"]; // no type of an entry uses their types
 
 const require = createRequire(import.meta.url);
 
@@ -19,6 +19,9 @@ process.chdir(import.meta.dirname);
 rmSync("dist", { recursive: true, force: true });
 compile("--emitDeclarationOnly");
 compile("--declaration", "false", "--removeComments");
+for (const name of readdirSync("dist").filter((name) => name.endsWith(".js"))) {
+  writeFileSync(`dist/${name}`, readFileSync(`dist/${name}`, "utf8").replace(/^ +/gm, ""));
+}
 for (const module of INTERNAL) rmSync(`dist/${module}.d.ts`);
 for (const entry of ENTRIES) {
   const names = Object.keys(require(`./dist/${entry}.js`)).sort();

@@ -78,8 +78,8 @@ MUTANTS = {
     ),
     "only the first signature": Mutant(
         "signatures.py",
-        'signatures.split(" ")',
-        'signatures.split(" ")[:1]',
+        're.split(",? ", signatures)',
+        're.split(",? ", signatures)[:1]',
         "a wrong and a right signature are accepted",
     ),
     "the signature of a body that was written again": Mutant(

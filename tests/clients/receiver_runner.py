@@ -18,14 +18,28 @@ class HandlerFailure(Exception):
     """Raised by handlers of a story in which they fail."""
 
 
+class FailingStore:
+    """A store whose disk is full."""
+
+    def claim(self, _event_id: str) -> bool:
+        raise OSError
+
+
 async def run(story: Story, package: ModuleType) -> None:
     """Tell a story to the receiver of a package. Raises AssertionError where it departs from it."""
     options = story["options"]
     receiver = package.Receiver(
-        secret=options.get("secrets"), token=options.get("token"), clock=StoryClock(NOW)
+        secret=options.get("secrets"),
+        token=options.get("token"),
+        store=FailingStore() if "store_fails" in story else None,
+        clock=StoryClock(NOW),
     )
     called = handled(receiver, fails="handler_fails" in story)
-    finders = [KeyFinder(secret) for secret in [*options.get("secrets", []), options.get("token")] if secret]
+    token = options.get("token", [])
+    finders = [
+        KeyFinder(secret)
+        for secret in [*options.get("secrets", []), *([token] if isinstance(token, str) else token)]
+    ]
     for each in finders:
         logging.getLogger().addHandler(each)
     try:

@@ -186,8 +186,24 @@ def test_a_function_that_fails_does_not_end_it(open_world: Open, caplog: pytest.
     world = open_world(OK)
     bot = FakeBot(world.clock, 2)
     asyncio.run(run(world, bot, server_count=lambda: next(counts) or 1 // 0))
-    assert world.pushes == [Push(5 + HOUR, {"server_count": 7})]
+    assert world.pushes == [Push(5 + 300, {"server_count": 7})]
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize(("every", "wait"), [(HOUR, 300), (200, 200)])
+def test_a_limit_that_names_no_wait_is_tried_again_after_300_seconds_or_sooner(
+    open_world: Open, every: int, wait: int
+) -> None:
+    refused = refusal(429, "Too many requests, please try again later.")
+    world = open_world(*[refused] * 6, OK)
+    asyncio.run(run(world, FakeBot(world.clock, 2), every=every))
+    assert wait <= world.pushes[6].after <= wait + 1
+
+
+def test_the_number_of_commands_may_be_a_number(open_world: Open) -> None:
+    world = open_world(OK)
+    asyncio.run(run(world, FakeBot(world.clock, 1), command_count=42))
+    assert world.pushes == [Push(5, {"server_count": 11, "command_count": 42})]
 
 
 def test_a_bot_that_never_becomes_ready_is_let_alone(

@@ -30,8 +30,8 @@ export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
 export interface AutoPostOptions {
   /** Seconds between two pushes; by default 3600. The platform allows two pushes in two hours. */
   readonly interval?: number | undefined;
-  /** The number of commands, pushed together with the servers. */
-  readonly commandCount?: number | undefined;
+  /** The number of commands, or a function that returns it; pushed together with the servers. */
+  readonly commandCount?: number | (() => number | Promise<number>) | undefined;
   /** Called after each push. */
   readonly onPost?: ((counts: Counts) => unknown) | undefined;
   /** Called with each failure. Without it, failures are logged. */
@@ -65,7 +65,7 @@ export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}
 }
 
 async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: AbortSignal): Promise<void> {
-  const { interval = HOUR, clock = backgroundClock, log = console.warn, onPost, onError } = options;
+  const { interval = HOUR, clock = backgroundClock, log = console.warn, commandCount, onPost, onError } = options;
   for (;;) {
     let pause = interval;
     try {
@@ -73,7 +73,7 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
       if (serverCount === null) {
         pause = UNTIL_READY;
       } else {
-        const counts = { serverCount, commandCount: options.commandCount };
+        const counts = { serverCount, commandCount: typeof commandCount === "function" ? await commandCount() : commandCount };
         await client.postStats(counts);
         await quietly(() => onPost?.(counts));
       }
@@ -88,8 +88,10 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
 }
 
 function pauseAfter(error: unknown, interval: number): number {
-  if (error instanceof RateLimited || error instanceof Unavailable) return Math.max(error.wait ?? AFTER_FAILURE, LEAST_WAIT);
-  return error instanceof VotegateError ? interval : AFTER_FAILURE;
+  if (error instanceof RateLimited || error instanceof Unavailable) {
+    if (error.wait !== null) return Math.max(error.wait, LEAST_WAIT);
+  } else if (error instanceof VotegateError) return interval;
+  return Math.min(interval, AFTER_FAILURE);
 }
 
 /** Return the number of servers of all shards; `null` while one of them is not ready. */

@@ -1,4 +1,5 @@
-import { errorIn, isTemporary, lacksFields, usedUpFor } from "./replies";
+import { timeOf, wholeNumber } from "./bodies";
+import { errorOf, isTemporary, usedUpFor } from "./replies";
 import { systemClock, type Clock } from "./clock";
 import { RateLimited, type VotegateError } from "./errors";
 import { exchange, type Reply, type Outgoing } from "./exchange";
@@ -72,7 +73,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#url = `${checkedUrl(options.baseUrl)}/bots/${checkedId(options.botId, "botId")}`;
-    this.#headers = { authorization: checkedKey(options.key), "content-type": "application/json" };
+    this.#headers = { authorization: checkedKey(options.key), "user-agent": "votegate-client/0.1.0 (Node)" };
     this.#timeout = options.timeout ?? 10;
     this.#longestWait = options.longestWait ?? 60;
     this.#fetch = options.fetch ?? globalThis.fetch;
@@ -106,10 +107,10 @@ export class Client {
   async voteStatus(userId: string): Promise<VoteStatus> {
     const url = `${this.#url}/voters/${checkedId(userId, "userId")}`;
     const reply = await this.#send("voters", () => ({ method: "GET", url, headers: this.#headers, body: null }));
-    const { voted, vote, lastVote } = reply.body ?? {};
-    if (typeof voted !== "boolean" || typeof vote !== "number") throw lacksFields(reply);
-    if (typeof lastVote !== "number" && lastVote !== null) throw lacksFields(reply);
-    return { voted, votes: vote, lastVote: lastVote === null ? null : new Date(lastVote) };
+    const { voted, vote, lastVote: at } = reply.body ?? {};
+    const [votes, lastVote] = [wholeNumber(vote), timeOf(at)];
+    if (typeof voted !== "boolean" || votes === null || (lastVote === null && at !== null)) throw this.#errorOf(reply);
+    return { voted, votes, lastVote };
   }
 
   /**
@@ -128,10 +129,10 @@ export class Client {
       const newestCounts = (): Outgoing => {
         carried = this.#pushes.length;
         const fields = Object.assign({}, ...this.#pushes.map((push) => push.fields));
-        return { method: "PATCH", url: `${this.#url}/stats`, headers: this.#headers, body: JSON.stringify(fields) };
+        return { method: "PATCH", url: `${this.#url}/stats`, headers: { ...this.#headers, "content-type": "application/json" }, body: JSON.stringify(fields) };
       };
       const error = await this.#send("stats", newestCounts).then(
-        (reply) => (reply.body?.success === true ? null : lacksFields(reply)),
+        (reply) => (reply.body?.success === true ? null : this.#errorOf(reply)),
         (error: unknown) => error,
       );
       for (const push of this.#pushes.splice(0, carried)) {
@@ -171,9 +172,12 @@ export class Client {
     const reply = await exchange(this.#fetch, this.#timeout, request);
     const usedUp = usedUpFor(reply);
     if (usedUp > 0) this.#usedUpUntil[endpoint] = this.#clock.monotonic() + usedUp * 1000;
-    const error = errorIn(reply, this.#clock.now());
-    if (error) throw error;
+    if (reply.status !== 200 || reply.body === null) throw this.#errorOf(reply);
     return reply;
+  }
+
+  #errorOf(reply: Reply): VotegateError {
+    return errorOf(reply, this.#clock.now());
   }
 }
 

@@ -1,3 +1,4 @@
+import { objectIn } from "./bodies";
 import { Unavailable } from "./errors";
 
 /** One request to the platform. */
@@ -29,7 +30,7 @@ export async function exchange(fetch: typeof globalThis.fetch, timeout: number, 
   const timer = setTimeout(() => late.abort(new Error(`No answer came within ${timeout} seconds.`)), timeout * 1000);
   try {
     const response = await fetch(request.url, { method, headers, body, redirect: "manual", signal: late.signal });
-    return { status: response.status, headers: response.headers, body: objectIn(await textOf(response)) };
+    return { status: response.status, headers: response.headers, body: objectIn(await bytesOf(response)) };
   } catch (error) {
     throw new Unavailable({ status: 0, text: reasonOf(error as Error), requestId: null, cause: error }, null);
   } finally {
@@ -37,29 +38,20 @@ export async function exchange(fetch: typeof globalThis.fetch, timeout: number, 
   }
 }
 
-/** Return the body; an empty text if it is too large. A reader is faster than `for await`. */
-async function textOf(response: Response): Promise<string> {
+/** Return the body; nothing if it is too large. A reader is faster than `for await`. */
+async function bytesOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
     const { value } = (await reader?.read()) ?? {};
-    if (value === undefined) return Buffer.concat(chunks).toString();
+    if (value === undefined) return Buffer.concat(chunks);
     chunks.push(value);
     size += value.length;
     if (size > MOST_BYTES) {
       await reader?.cancel();
-      return "";
+      return new Uint8Array();
     }
-  }
-}
-
-function objectIn(text: string): Reply["body"] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && !Array.isArray(value) ? (value as Reply["body"]) : null;
-  } catch {
-    return null;
   }
 }
 

@@ -1,5 +1,7 @@
 // The bodies of webhooks, and the values that handlers get.
 
+import { objectIn, timeOf, wholeNumber } from "./bodies";
+
 /** A user has voted for a listing: one of `bot`, `guild` and `template` is its id, the others are null. */
 export interface Vote {
   /** The id of the webhook. It stays the same when the webhook is sent again. */
@@ -45,23 +47,13 @@ export function read(id: string, body: Uint8Array): Delivery | null {
   const [type, user] = [text(raw.type), text(raw.user)];
   const listing = { bot: text(raw.bot), guild: text(raw.guild), template: text(raw.template) };
   if (type !== null) {
-    const at = typeof raw.at === "number" ? new Date(raw.at) : null;
-    const stars = typeof raw.stars === "number" ? raw.stars : null;
+    const [at, stars] = [timeOf(raw.at), wholeNumber(raw.stars)];
     return { on: "onEvent", value: { id, type, ...listing, user, at, reason: text(raw.reason), stars, raw } };
   }
   if ("type" in raw || user === null) return null;
   if (raw.test === true) return { on: "onTest", value: { id, user } };
   if (raw.test === false && Object.values(listing).some(Boolean)) return { on: "onVote", value: { id, user, ...listing } };
   return null;
-}
-
-function objectIn(body: Uint8Array): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }
 
 function text(value: unknown): string | null {

@@ -13,8 +13,8 @@ const MOST_BYTES = 64 * 1024;
 export interface ReceiverOptions {
   /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
   readonly secret?: string | readonly string[] | undefined;
-  /** The token of the webhook, if it has one. With a secret and a token, both are checked. */
-  readonly token?: string | undefined;
+  /** The token of the webhook, or several. With a secret and a token, both are checked. */
+  readonly token?: string | readonly string[] | undefined;
   /** Keeps the ids of webhooks. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
@@ -33,7 +33,7 @@ export interface ReceiverOptions {
 
 /** The answer to a webhook. The text is for the delivery log. */
 export interface Answer {
-  readonly status: 204 | 400 | 401 | 413 | 500;
+  readonly status: 204 | 400 | 401 | 413 | 500 | 503;
   readonly text: string;
 }
 
@@ -57,7 +57,7 @@ export class BodyAlreadyRead extends Error {
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #keys: readonly Buffer[];
-  readonly #token: string | undefined;
+  readonly #tokens: readonly string[];
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #underWay = new Set<Promise<void>>();
@@ -66,8 +66,9 @@ export class Receiver {
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#keys = [options.secret ?? []].flat().map(keyOf);
-    this.#token = options.token || undefined;
-    if (this.#keys.length === 0 && this.#token === undefined) {
+    this.#tokens = [options.token ?? []].flat();
+    if (this.#tokens.includes("")) throw new TypeError("The token is empty.");
+    if (this.#keys.length + this.#tokens.length === 0) {
       throw new TypeError("Give the receiver the secret or the token of the webhook: without one, anybody could send votes.");
     }
     this.#clock = options.clock ?? systemClock;
@@ -83,7 +84,7 @@ export class Receiver {
 
   async #received(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
-    const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
+    const why = doubt(headers, body, this.#keys, this.#tokens, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const id = headerIn(headers, "webhook-id");
     if (!id) return { status: 400, text: "The header webhook-id is missing." };
@@ -92,7 +93,8 @@ export class Receiver {
     try {
       if (!(await this.#store.claim(id))) return DONE;
     } catch (error) {
-      return this.#fail(error);
+      this.#report(error, "the store of webhook ids failed");
+      return { status: 503, text: "The receiver cannot store the event now." };
     }
     const running = this.#run(delivery).finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
@@ -186,10 +188,9 @@ export class Receiver {
     this.#logged.add(line);
   }
 
-  #fail(error: unknown): Answer {
+  #fail(error: BodyAlreadyRead): Answer {
     this.#report(error, "a webhook was answered 500");
-    // The text of another error may tell strangers too much.
-    return { status: 500, text: error instanceof BodyAlreadyRead ? error.message : "The store of the receiver failed." };
+    return { status: 500, text: error.message };
   }
 
   #report(error: unknown, what: string): void {

@@ -1,28 +1,23 @@
 import { BotNotFound, CountUnknown, InvalidKey, InvalidRequest, RateLimited, TooFarOff, Unavailable, VotegateError } from "./errors";
 import type { Reply } from "./exchange";
 
+const NOT_VOTEGATE = "The answer is not from Votegate, but perhaps from a proxy. Is the base address right?";
 const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\.$/;
 
-/** Return the error that an answer means; `null` for a success. */
-export function errorIn(reply: Reply, now: number): VotegateError | null {
+/** Return the error that an answer means. A success means one if it lacks a field. */
+export function errorOf(reply: Reply, now: number): VotegateError {
   const { status, headers, body } = reply;
-  if (status < 300 && body !== null) return null;
-  const text = typeof body?.error === "string" ? body.error : `The answer (${status}) is not one of Votegate's.`;
+  const text = typeof body?.error === "string" ? body.error : NOT_VOTEGATE;
   const failure = { status, text, requestId: headers.get("x-request-id") };
   const wait = askedWait(reply, now);
   if (status === 429) return new RateLimited(failure, wait);
-  if (status >= 300 && status < 400) return new VotegateError({ ...failure, text: `The address has moved to ${headers.get("location")}.` });
+  if (status >= 300 && status < 400) return new VotegateError({ ...failure, text: `The gateway redirects to ${headers.get("location")}. Is the base address right?` });
   if (status === 500 && text === "Could not fetch server count.") return new CountUnknown(failure, wait);
-  if (status >= 500 || body === null) return new Unavailable(failure, wait);
+  if (status >= 500 || status < 400 || body === null) return new Unavailable(failure, wait);
   if (status === 401) return new InvalidKey(failure);
   if (status === 404) return new BotNotFound(failure);
   const [, given, allowed, actual] = TOO_FAR_OFF.exec(text) ?? [];
-  return given ? new TooFarOff(failure, Number(given), Number(actual), Number(allowed)) : new InvalidRequest(failure);
-}
-
-/** Return the error for a success without the fields of its endpoint. */
-export function lacksFields({ status, headers }: Reply): Unavailable {
-  return new Unavailable({ status, text: "The answer lacks a field.", requestId: headers.get("x-request-id") }, null);
+  return status === 400 && given ? new TooFarOff(failure, Number(given), Number(actual), Number(allowed)) : new InvalidRequest(failure);
 }
 
 /** Return true if the same request may succeed later. */

@@ -33,20 +33,20 @@ function isWeb(headers: ReceivedHeaders): headers is WebHeaders {
 }
 
 /** Return why a request may not be genuine; null if it is genuine. */
-export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly Buffer[], token: string | undefined, now: number): string | null {
-  if (token !== undefined && !same(headerIn(headers, "authorization"), token)) return "The token in the header Authorization is wrong.";
+export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly Buffer[], tokens: readonly string[], now: number): string | null {
+  const authorization = headerIn(headers, "authorization");
+  if (tokens.length > 0 && !tokens.some((token) => same(token, authorization))) return "The header Authorization is not the webhook's token.";
   if (keys.length === 0) return null;
-  const timestamp = headerIn(headers, "webhook-timestamp");
-  if (!/^[0-9]{1,12}$/.test(timestamp)) return "The header webhook-timestamp is not a time.";
-  if (Math.abs(now / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) {
-    return "The header webhook-timestamp is more than 300 seconds off the receiver's clock.";
+  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => headerIn(headers, `webhook-${name}`));
+  if (!(id && timestamp && signatures)) return "A header is missing: webhook-id, webhook-timestamp or webhook-signature.";
+  if (!/^[0-9]{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) {
+    return "webhook-timestamp differs from the receiver's clock by more than 5 minutes.";
   }
   // During a rotation there are two signatures, and perhaps two secrets: one match is enough. `Headers` joins lines with a comma.
-  const sent = headerIn(headers, "webhook-signature").split(/,? /);
-  const content = `${headerIn(headers, "webhook-id")}.${timestamp}.`;
-  const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(content).update(body).digest("base64")}`);
+  const sent = signatures.split(/,? /);
+  const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`);
   const genuine = expected.some((one) => sent.some((other) => same(one, other)));
-  return genuine ? null : "The signature is wrong: the secret is another one, or the body was changed on its way.";
+  return genuine ? null : "No signature is right: another secret was used, or the body was changed on its way.";
 }
 
 // Comparing hashes takes the same time wherever the texts differ, and whatever their lengths are.

@@ -6,7 +6,7 @@ export interface Store {
    * Keep the id. Return true the first time, false ever after, even if two calls come at once.
    *
    * In a database this is one INSERT into a table whose id is unique. Keep ids for 15 days: the platform may send an
-   * event for 14 days. If it throws, the webhook is answered 500, and the platform sends it again.
+   * event for 14 days. If it throws, the webhook is answered 503, and the platform sends it again.
    */
   claim(id: string): boolean | Promise<boolean>;
 }
@@ -19,17 +19,17 @@ export class MemoryStore implements Store {
   readonly #most: number;
   readonly #clock: Clock;
 
-  /** Keep `most` ids; then each new one displaces the oldest. */
-  constructor({ most = 100_000, clock = systemClock }: { readonly most?: number; readonly clock?: Clock } = {}) {
-    this.#most = most;
+  /** `mostIds`: if more come within 15 days, the oldest are forgotten. */
+  constructor({ mostIds = 1_000_000, clock = systemClock }: { readonly mostIds?: number; readonly clock?: Clock } = {}) {
+    this.#most = mostIds;
     this.#clock = clock;
   }
 
   claim(id: string): boolean {
     if (this.#claimed.has(id)) return false;
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     for (const [oldest, at] of this.#claimed) {
-      if (this.#claimed.size < this.#most && now - at < KEPT_MILLISECONDS) break;
+      if (this.#claimed.size < this.#most && now - at <= KEPT_MILLISECONDS) break;
       this.#claimed.delete(oldest);
     }
     this.#claimed.set(id, now);

@@ -125,6 +125,20 @@ test("a bot whose servers cannot be counted is asked again", async () => {
   assert.deepEqual([push, errors], [{ at: 300, server_count: 1210 }, ["A shard has died."]]);
 });
 
+test("the number of commands may be a function", async () => {
+  const [push] = await pushesOf(discordBot(1210), [SUCCESS], { commandCount: async () => 42 });
+  assert.deepEqual(push, { at: 0, server_count: 1210, command_count: 42 });
+});
+
+test("a limit that names no wait is tried again after 300 seconds, or sooner by the interval", async () => {
+  const refused = refusal(429, "Too many requests, please try again later.");
+  for (const [interval, wait] of [[HOUR, 300], [200, 200]]) {
+    const answers = [...Array(6).fill(refused), SUCCESS];
+    const pushes = await pushesOf(discordBot(1210), answers, { interval, log: () => {} });
+    assert.ok(pushes[6].at - pushes[5].at >= wait && pushes[6].at - pushes[5].at <= wait + 1);
+  }
+});
+
 test("a program ends although autoPost waits", () => {
   const program = `
     const { autoPost, Client } = require("votegate-client");

@@ -52,6 +52,19 @@ test("the message of a used-up limit has the wait, its text is the platform's", 
   assert.deepEqual([error.message, error.text], [`429 ${refusal.error} Wait 7188 s.`, refusal.error]);
 });
 
+test("each request names the client, and only a push has a content type", async () => {
+  const sent = [];
+  const fetch = async (_url, { headers }) => {
+    sent.push([headers["user-agent"], headers["content-type"]]);
+    return Response.json({ success: true, voted: false, vote: 0, lastVote: null });
+  };
+  const client = new Client({ ...OPTIONS, fetch });
+  await client.postStats({ serverCount: 1 });
+  await client.hasVoted("333333333333333333");
+  const agent = "votegate-client/0.1.0 (Node)";
+  assert.deepEqual(sent, [[agent, "application/json"], [agent, undefined]]);
+});
+
 test("the key is in no text of a client, nor of the error of a broken connection", async () => {
   const client = new Client({ ...OPTIONS, longestWait: 0 });
   const error = await client.hasVoted("333333333333333333").then(assert.fail, (error) => error);

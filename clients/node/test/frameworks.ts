@@ -22,7 +22,7 @@ class OwnStore implements Store {
 
 export const receiver = new Receiver({
   secret: process.env.WEBHOOK_SECRET, // may be missing: then the constructor says so
-  store: process.env.DATABASE ? new OwnStore() : new MemoryStore({ most: 1000 }),
+  store: process.env.DATABASE ? new OwnStore() : new MemoryStore({ mostIds: 1000 }),
   onVote: (vote: Vote) => rewards.set(vote.user, 1),
   onTest: async (test: Test) => console.log(test.id),
   onEvent: (event: Event) => event.type === "vote.struck" && rewards.delete(event.user ?? ""),

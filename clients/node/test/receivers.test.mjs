@@ -65,7 +65,7 @@ for (const [name, serverOf] of Object.entries(SERVERS)) {
       const { headers, body } = signed(VOTE);
       const changed = await delivered({ headers, body: JSON.stringify(JSON.parse(body), null, 1) });
       assert.deepEqual([changed.status, changed.got], [401, []]);
-      assert.match(changed.text, /signature is wrong/);
+      assert.match(changed.text, /No signature is right/);
     });
 
     test("a body of 64 KiB is taken, one byte more is refused", async () => {
@@ -187,11 +187,11 @@ test("a webhook without a handler is logged once for each kind", async () => {
   assert.deepEqual(lines, ["onTest", "onVote", "onEvent"].map((name) => `A webhook has no handler: give the receiver ${name}.`));
 });
 
-test("a store that fails is answered 500, so that the webhook comes again", async () => {
+test("a store that fails is answered 503, so that the webhook comes again", async () => {
   const failure = new Error("locked");
   await plain({ store: { claim: () => Promise.reject(failure) } }, async ({ got, errors, send }) => {
     const answer = await send(VOTE);
-    assert.deepEqual([answer.status, answer.text], [500, "The store of the receiver failed."]);
+    assert.deepEqual([answer.status, answer.text], [503, "The receiver cannot store the event now."]);
     assert.deepEqual([got, errors], [[], [failure]]);
   });
 });
@@ -246,7 +246,11 @@ test("the parsers of a Fastify app stay as they were", async () => {
 
 test("without a secret and without a token there is no receiver", () => {
   assert.throws(() => new Receiver({}), /anybody could send votes/);
-  assert.throws(() => new Receiver({ secret: [], token: "" }), /anybody could send votes/);
+  assert.throws(() => new Receiver({ secret: [], token: [] }), /anybody could send votes/);
+});
+
+test("an empty token is refused, also beside a secret", () => {
+  for (const token of ["", ["the token", ""]]) assert.throws(() => new Receiver({ secret: SECRET, token }), /token is empty/);
 });
 
 test("a secret that is none is refused without showing it", () => {

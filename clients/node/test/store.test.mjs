@@ -10,7 +10,7 @@ const DAY = 24 * 60 * 60 * 1000;
 /** A store whose clock moves only by `pass`. */
 function storeWith(options) {
   let now = 0;
-  const store = new MemoryStore({ ...options, clock: { now: () => now } });
+  const store = new MemoryStore({ ...options, clock: { monotonic: () => now } });
   return { claim: (id) => store.claim(id), pass: (milliseconds) => (now += milliseconds) };
 }
 
@@ -22,7 +22,7 @@ test("an id is new once", () => {
 test("an id is kept for 15 days, longer than the platform sends its event", () => {
   const store = storeWith({});
   store.claim("1");
-  store.pass(15 * DAY - 1);
+  store.pass(15 * DAY);
   store.claim("2");
   assert.equal(store.claim("1"), false);
   store.pass(1);
@@ -31,7 +31,7 @@ test("an id is kept for 15 days, longer than the platform sends its event", () =
 });
 
 test("of more ids than it may keep, the oldest is forgotten", () => {
-  const store = storeWith({ most: 2 });
+  const store = storeWith({ mostIds: 2 });
   for (const id of ["1", "2", "3"]) store.claim(id);
   assert.deepEqual([store.claim("3"), store.claim("2"), store.claim("1")], [false, false, true]);
 });

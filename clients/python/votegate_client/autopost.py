@@ -13,8 +13,8 @@ from votegate_client.errors import RateLimited, Unavailable, VotegateError
 
 HOUR = 3600
 """Seconds. The limit is two pushes in two hours."""
-AFTER_OUTAGE = 300
-"""Seconds from a push that found no gateway to the next one."""
+AFTER_FAILURE = 300
+"""Seconds from a failure that may pass to the next push, if the gateway names no wait."""
 LEAST_WAIT = 60
 """Seconds: the shortest wait after a failure, even if the gateway asks for less."""
 
@@ -53,7 +53,7 @@ class AutoPoster:
         client: Client,
         *,
         server_count: Count | None = None,
-        command_count: Count | None = None,
+        command_count: Count | int | None = None,
         every: float = HOUR,
         clock: Clock | None = None,
     ) -> None:
@@ -64,7 +64,8 @@ class AutoPoster:
             client: Sends the counts.
             server_count: Returns the servers of all shards together. Needed if several processes
                 share the shards. Then start an AutoPoster in one of them only.
-            command_count: Returns the commands that the bot has. If absent, no command count is pushed.
+            command_count: The commands that the bot has, or a function that returns them. If absent, no
+                command count is pushed.
             every: Seconds between two pushes.
             clock: Replaced in tests.
         """
@@ -122,12 +123,13 @@ class AutoPoster:
             return wait
         except Exception:
             _log.exception("The counts were not pushed.")
+            return min(self._every, AFTER_FAILURE)
         return self._every
 
     def _wait_after(self, error: VotegateError) -> float:
-        if isinstance(error, RateLimited | Unavailable) and error.wait is not None:
-            return max(error.wait, LEAST_WAIT)
-        return min(self._every, AFTER_OUTAGE) if isinstance(error, Unavailable) else self._every
+        if not isinstance(error, RateLimited | Unavailable):
+            return self._every
+        return min(self._every, AFTER_FAILURE) if error.wait is None else max(error.wait, LEAST_WAIT)
 
     def _servers_here(self) -> int:
         """Return the number of servers, which is right only if this process has all shards."""
@@ -141,6 +143,6 @@ class AutoPoster:
         return len(self._bot.guilds)
 
 
-async def _counted(count: Count) -> int:
-    found = count()
+async def _counted(count: Count | int) -> int:
+    found = count() if callable(count) else count
     return await found if inspect.isawaitable(found) else found

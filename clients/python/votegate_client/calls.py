@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from votegate_client.bodies import json_object
 from votegate_client.clock import Clock
 from votegate_client.errors import RateLimited, Unavailable, VotegateError
-from votegate_client.replies import Reply, json_object
+from votegate_client.replies import Reply
 
 MOST_BYTES = 1024 * 1024
 """Bytes of a reply that are read."""

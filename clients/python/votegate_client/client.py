@@ -2,23 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 
+from votegate_client.bodies import time_of, whole_number
 from votegate_client.calls import Caller, Endpoint
 from votegate_client.clock import Clock, SystemClock
 from votegate_client.pushes import Pushes
 
 SNOWFLAKE = re.compile("[0-9]{17,20}")
 KEY = re.compile("[!-~]+")
-MISSING = object()
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-YEAR_9999 = 253_370_764_800_000
-"""Unix milliseconds: the last year of `datetime`."""
 
 
 class VoteStatus(NamedTuple):
@@ -150,14 +147,11 @@ class Client:
 
 def _vote_status(body: dict[str, Any]) -> VoteStatus | None:
     """Return the fields of a body; None if one is missing or cannot be right."""
-    voted, votes, at_ms = body.get("voted"), body.get("vote"), body.get("lastVote", MISSING)
-    if not isinstance(voted, bool) or not isinstance(votes, int):
+    voted, votes, last_vote = body.get("voted"), whole_number(body.get("vote")), time_of(body.get("lastVote"))
+    has_never_voted = body.get("lastVote", "missing") is None
+    if not isinstance(voted, bool) or votes is None or (last_vote is None and not has_never_voted):
         return None
-    if at_ms is None:
-        return VoteStatus(voted, votes, None)
-    if not isinstance(at_ms, int) or not 0 <= at_ms < YEAR_9999:
-        return None
-    return VoteStatus(voted, votes, EPOCH + timedelta(milliseconds=at_ms))
+    return VoteStatus(voted, votes, last_vote)
 
 
 def _snowflake(name: str, value: str | int) -> str:

@@ -4,11 +4,12 @@ The body of a vote or a test has no `type`. Every other event has one, which may
 only a vote becomes a `Vote`.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, ClassVar
+
+from votegate_client.bodies import json_object, time_of, whole_number
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,7 @@ class Event:
 
 def read_event(event_id: str, body: bytes) -> Vote | Test | Event:
     """Read the body of a genuine webhook. Raises ValueError if it is no vote, test or event."""
-    try:
-        raw = json.loads(body.decode())
-    except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
-        raise ValueError("The body is not JSON.") from None
-    if not isinstance(raw, dict):
-        raise ValueError("The body is not a JSON object.")
+    raw = json_object(body) or {}
     user = _text(raw, "user")
     bot, guild, template = _text(raw, "bot"), _text(raw, "guild"), _text(raw, "template")
     if isinstance(raw.get("type"), str):
@@ -66,13 +62,13 @@ def read_event(event_id: str, body: bytes) -> Vote | Test | Event:
             id=event_id,
             type=raw["type"],
             raw=raw,
-            at=_time(raw.get("at")),
+            at=time_of(raw.get("at")),
             bot=bot,
             guild=guild,
             template=template,
             user=user,
             reason=_text(raw, "reason"),
-            stars=_whole_number(raw.get("stars")),
+            stars=whole_number(raw.get("stars")),
         )
     if "type" not in raw and user is not None:
         if raw.get("test") is True:
@@ -86,18 +82,3 @@ def _text(raw: Mapping[str, Any], name: str) -> str | None:
     """Return a field that is text; None for any other. An id as a number may have been rounded."""
     value = raw.get(name)
     return value if isinstance(value, str) else None
-
-
-def _whole_number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _time(value: object) -> datetime | None:
-    """Read Unix milliseconds."""
-    milliseconds = _whole_number(value)
-    if milliseconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(milliseconds / 1_000, timezone.utc)
-    except (ValueError, OverflowError, OSError):
-        return None

@@ -75,8 +75,8 @@ class Receiver:
             raise ValueError("Give the receiver the secret or the token of the webhook.")
         if "" in self._tokens:
             raise ValueError("The token is empty.")
-        self._store = store if store is not None else MemoryStore()
         self._clock = clock or SystemClock()
+        self._store = store if store is not None else MemoryStore(clock=self._clock)
         self._handlers: dict[type, list[Callable[[Any], Any]]] = {Vote: [], Test: [], Event: []}
         self._running: set[asyncio.Task[Any]] = set()
         self._logged: set[str] = set()

@@ -1,10 +1,9 @@
 """A reply of the gateway: its value, its error, and the wait that it asks for."""
 
-import json
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from votegate_client.errors import (
     BotNotFound,
@@ -19,13 +18,9 @@ from votegate_client.errors import (
 
 COUNT_UNKNOWN = "Could not fetch server count."
 TOO_FAR_OFF = re.compile(
-    r"The server count provided \((?P<given>[0-9]+)\) is too far off from the actual server count\. "
-    r"It cannot differ by more than (?P<allowed>[0-9]+) from the actual server count, "
-    r"which is (?P<actual>[0-9]+)\."
+    r".*\((?P<given>[0-9]+)\) is too far off .* by more than (?P<allowed>[0-9]+) .* is (?P<actual>[0-9]+)\."
 )
-NOT_VOTEGATE = (
-    "The answer comes from another server, perhaps a proxy, not from Votegate. Is `base_url` right?"
-)
+NOT_VOTEGATE = "The answer is not from Votegate, but perhaps from a proxy. Is the base address right?"
 SECONDS = re.compile("[0-9]+")
 
 
@@ -44,7 +39,7 @@ class Reply(NamedTuple):
         """Return the error that this reply means."""
         status, request_id = self.status, self.headers.get("x-request-id")
         if 300 <= status < 400:
-            text = f"The gateway redirects to {self.headers.get('location')}. Is `base_url` right?"
+            text = f"The gateway redirects to {self.headers.get('location')}. Is the base address right?"
             return VotegateError(text, status=status, request_id=request_id)
         said = self.value.get("error") if self.value is not None else None
         text = said if isinstance(said, str) else NOT_VOTEGATE
@@ -72,15 +67,6 @@ class Reply(NamedTuple):
         for_limit = self.headers.get("ratelimit-reset", "") if self.status == 429 else ""
         waits = (_seconds(retry_after), _seconds_until(retry_after, self.at), _seconds(for_limit))
         return next((each for each in waits if each is not None), None)
-
-
-def json_object(body: bytes) -> dict[str, Any] | None:
-    """Return a body as a JSON object; None if it is something else."""
-    try:
-        value = json.loads(body.decode())
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _seconds(text: str) -> float | None:

@@ -36,9 +36,12 @@ def signature(key: bytes, event_id: str, timestamp: str, body: bytes) -> str:
 
 
 def is_signed(keys: Sequence[bytes], event_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
-    """Return true if one of the keys made one of the signatures, which are separated by spaces."""
+    """Return true if one of the keys made one of the signatures, which are separated by spaces.
+
+    Some servers join the lines of a header by a comma and a space.
+    """
     expected = [signature(key, event_id, timestamp, body) for key in keys]
-    return any(is_same(each, sent) for each in expected for sent in signatures.split(" "))
+    return any(is_same(each, sent) for each in expected for sent in re.split(",? ", signatures))
 
 
 def is_recent(timestamp: str, now: float) -> bool:

@@ -205,7 +205,7 @@ class ClientPlayer {
     if (name === "BadArgument") return assert.ok(error instanceof TypeError || error instanceof RangeError, inspect(error));
     assert.equal(error?.constructor, this.#votegate[name], inspect(error));
     assert.ok(![inspect(error, { depth: 9, showHidden: true }), String(error), JSON.stringify(error)].some((text) => text.includes(this.#key)), "The error shows the key.");
-    if (mentions) assert.ok(error.text.includes(mentions.replace("{address}", this.#address)), error.text);
+    if (mentions) assert.ok(error.message.includes(mentions.replace("{address}", this.#address)), error.message);
     if (wait === null) assert.equal(error.wait, null);
     else if (wait) within(error.wait * 1000, wait);
     for (const [field, value] of Object.entries(fields)) {
@@ -277,7 +277,7 @@ class ReceiverPlayer {
     }
   }
 
-  #made({ options: { secrets, token }, handler_fails: fails }, real) {
+  #made({ options: { secrets, token }, handler_fails: fails, store_fails: storeFails }, real) {
     const handler = (on) => (value) => {
       this.#called.push({ on, value });
       if (fails) throw new Error("The handler fails.");
@@ -285,6 +285,7 @@ class ReceiverPlayer {
     return new this.#votegate.Receiver({
       secret: secrets && (real?.secrets ?? secrets),
       token,
+      store: storeFails && { claim: () => Promise.reject(new Error("The disk is full.")) },
       clock: new FakeClock(real?.now ?? BOOK.defaults.now),
       onVote: handler("vote"),
       onTest: handler("test"),
