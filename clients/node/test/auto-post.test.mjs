@@ -111,20 +111,6 @@ test("a failure is reported and stops nothing, even if the report fails", async 
   assert.deepEqual(errors.map((error) => error.constructor), [InvalidKey]);
 });
 
-test("a bot whose servers cannot be counted is asked again", async () => {
-  const bot = new ShardingManager(join(import.meta.dirname, "support/shard.cjs"), { totalShards: 1 });
-  bot.shards.set(0, { ready: true });
-  let asked = 0;
-  bot.fetchClientValues = async () => {
-    asked += 1;
-    if (asked === 1) throw new Error("A shard has died.");
-    return [1210];
-  };
-  const errors = [];
-  const [push] = await pushesOf(bot, [SUCCESS], { onError: ({ message }) => errors.push(message) });
-  assert.deepEqual([push, errors], [{ at: 300, server_count: 1210 }, ["A shard has died."]]);
-});
-
 test("the number of commands may be a function", async () => {
   const [push] = await pushesOf(discordBot(1210), [SUCCESS], { commandCount: async () => 42 });
   assert.deepEqual(push, { at: 0, server_count: 1210, command_count: 42 });
@@ -137,6 +123,20 @@ test("a limit that names no wait is tried again after 300 seconds, or sooner by 
     const pushes = await pushesOf(discordBot(1210), answers, { interval, log: () => {} });
     assert.ok(pushes[6].at - pushes[5].at >= wait && pushes[6].at - pushes[5].at <= wait + 1);
   }
+});
+
+test("a bot whose servers cannot be counted is asked again", async () => {
+  const bot = new ShardingManager(join(import.meta.dirname, "support/shard.cjs"), { totalShards: 1 });
+  bot.shards.set(0, { ready: true });
+  let asked = 0;
+  bot.fetchClientValues = async () => {
+    asked += 1;
+    if (asked === 1) throw new Error("A shard has died.");
+    return [1210];
+  };
+  const errors = [];
+  const [push] = await pushesOf(bot, [SUCCESS], { onError: ({ message }) => errors.push(message) });
+  assert.deepEqual([push, errors], [{ at: 300, server_count: 1210 }, ["A shard has died."]]);
 });
 
 test("a program ends although autoPost waits", () => {
