@@ -3,9 +3,11 @@
 Invariant: each anchor is a heading of docs/bots.md.
 """
 
+import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from handlers.request import Request
 from languages.said import Code
 
 PATH = "/docs/bots"
@@ -45,6 +47,48 @@ ADVICE: Mapping[Code, Advice] = {
 }
 """The advice for each refusal of the two endpoints of bots."""
 
+_NO_PAGES = Advice("There is no vote page here: press v. The guide is at /docs/bots.", _ABSENT)
+_IN_QUOTES = Advice("The key came in quotes: remove them.", _KEY)
+_MORE_LIMITS = Advice(
+    "Wait as retry-after says, press c, or start without --real-limits.", "too-many-requests"
+)
+_TOO_MANY = {
+    "server_count": Advice("It is out of range: send how many servers the bot is in.", _COUNTS),
+    "command_count": Advice(
+        "It is out of range: send how many commands the bot has, not their uses.", _COUNTS
+    ),
+}
+PRODUCTION = 1_000
+"""A limit below this one is that of production."""
+
+
+def advice_for_request(code: Code, request: Request | None, path: str, limit: int | None) -> Advice | None:
+    """Return what to do about the refusal of a request; None if the guide does not say it.
+
+    Args:
+        request: None for a request that reached no endpoint.
+        limit: the number of requests that the window allows.
+    """
+    if code == "no_such_path" and (path == "/" or path.endswith("/vote")):
+        return _NO_PAGES
+    if code == "too_many_requests" and limit is not None and 1 < limit < PRODUCTION:
+        return _MORE_LIMITS
+    if code == "invalid_key" and request is not None and (request.authorization or "")[:1] in {'"', "'"}:
+        return _IN_QUOTES
+    name = code.removesuffix("_out_of_range")
+    if name in _TOO_MANY and request is not None and _is_number(request.body, name):
+        return _TOO_MANY[name]
+    return ADVICE.get(code)
+
+
+def _is_number(body: bytes | None, name: str) -> bool:
+    try:
+        value = json.loads(body or b"")[name]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 _WEBHOOKS = "webhooks-that-fail"
 _DELIVERIES: Mapping[str, str] = {
     "refused": "Start your receiver, or name its address with --webhook.",
@@ -60,4 +104,8 @@ _DELIVERIES: Mapping[str, str] = {
 
 def advice_for_delivery(error: str) -> Advice:
     """Return what to do about a delivery that failed with this error."""
-    return Advice(_DELIVERIES.get(error, "Answer with a status from 200 to 299."), _WEBHOOKS)
+    is_fault = error.startswith("http_5")
+    other = (
+        "See its text, or the log of your receiver." if is_fault else "Answer with a status from 200 to 299."
+    )
+    return Advice(_DELIVERIES.get(error, other), _WEBHOOKS)

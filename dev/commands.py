@@ -72,7 +72,7 @@ class DevCommands:
         self._bot_id = bot_id
         self._stop = stop
         self._running = set[asyncio.Task[None]]()
-        self._commands: Mapping[str, Callable[[str], Awaitable[DoneCommand]]] = {
+        self._commands: Mapping[str, Callable[[str], Awaitable[DoneCommand | None]]] = {
             "v": self._vote,
             "t": self._test,
             "r": self._repeat,
@@ -103,7 +103,9 @@ class DevCommands:
         letter, _, about = line.strip().partition(" ")
         command = self._commands.get(letter.lower())
         if letter and command is not None:
-            self._watching.tell(await command(about.strip()))
+            done = await command(about.strip())
+            if done is not None:
+                self._watching.tell(done)
         elif letter:
             self._watching.tell(self._done(letter[:1], "there is no such key; ? shows them", ok=False))
 
@@ -115,21 +117,34 @@ class DevCommands:
         reply = await self._call(_VOTES, {"user": user})
         if (error := _error(reply)) is None:
             vote = msgspec.json.decode(reply.body, type=_CastVote).vote
-            return self._done("v", f"user {user} has voted (vote {vote})", user=user)
+            waits = (
+                "; the webhook waits, because the endpoint is suspended" if self._watching.is_paused else ""
+            )
+            return self._done("v", f"user {user} has voted (vote {vote}){waits}", user=user)
         hint = " The key c moves the clock." if reply.why and reply.why.code == "voted_too_soon" else ""
         return self._done("v", error + hint, ok=False, user=user)
 
-    async def _test(self, about: str) -> DoneCommand:
+    async def _test(self, about: str) -> DoneCommand | None:
         user = about or new_user()
-        error = _error(await self._call(_TESTS, {"user": user}))
-        return self._done("t", error or f"a test was sent for user {user}", ok=error is None, user=user)
+        sent = self._done("t", f"a test is sent for user {user}", user=user)
+        return await self._sent(sent, _TESTS, {"user": user})
 
-    async def _repeat(self, _: str) -> DoneCommand:
+    async def _repeat(self, _: str) -> DoneCommand | None:
         latest = self._watching.latest_delivery
         if latest is None:
             return self._done("r", "nothing was delivered yet; press v or t first", ok=False)
-        error = _error(await self._call(_REPEATS, {}, latest))
-        return self._done("r", error or f"{latest} was sent again", ok=error is None)
+        return await self._sent(self._done("r", f"{latest} is sent again"), _REPEATS, {}, latest)
+
+    async def _sent(
+        self, sent: DoneCommand, path: str, body: Mapping[str, str], *ids: str
+    ) -> DoneCommand | None:
+        """Queue a delivery, and tell of it before its attempt. Return the refusal, if there is one."""
+        self._watching.sending = sent
+        error = _error(await self._call(path, body, *ids))
+        if error is None:
+            return None
+        self._watching.sending = None
+        return self._done(sent.command, error, ok=False, user=sent.user)
 
     async def _plan(self, about: str) -> DoneCommand:
         planned = self._watching.next_answer

@@ -10,11 +10,12 @@ class Happening(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class ReadyToServe(Happening, frozen=True, kw_only=True, tag="ready"):
-    """The gateway answers."""
+    """The gateway answers. `is_added` is true if the file was there before, without lines of ours."""
 
     url: str
     bot_id: str
     env_file: str
+    is_added: bool
     webhook: str
     guide: str
     real_limits: bool

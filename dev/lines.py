@@ -68,8 +68,10 @@ class DevLines:
             case AttemptedDelivery():
                 return self._delivery(happening)
             case PausedEndpoint(failed=failed, retry_in=seconds):
-                text = f"{failed} events have failed in a row; the next attempt is in {seconds} s"
-                return self._headed(happening, "->", [text], "red")
+                why = f"after {failed:,} failed events" if failed else "because it answered 410"
+                text = f"the endpoint is suspended, {why}; webhooks wait"
+                more = f"Press t when your receiver runs. Otherwise, the next attempt is in {seconds} s."
+                return self._headed(happening, "->", [text, more], "red")
             case DroppedLines(number=number):
                 return self._headed(happening, "-", [f"{number:,} lines were not printed"], "red")
             case DoneCommand(command=letter, text=text, ok=ok):
@@ -79,11 +81,12 @@ class DevLines:
 
     def _ready(self, ready: ReadyToServe) -> str:
         limits = "those of production" if ready.real_limits else "1,000 requests a window; see --real-limits"
+        key = "were added to" if ready.is_added else "are in"
         lines = [
             f"Votegate for development serves on {ready.url}",
             "It deletes all data at its end.",
             "",
-            f"  your bot  {ready.bot_id}; its key and secret are in {ready.env_file}",
+            f"  your bot  {ready.bot_id}; its key and secret {key} {ready.env_file}",
             f"  webhooks  {ready.webhook}",
             f"  limits    {limits}",
             f"  guide     {ready.guide}",
@@ -115,7 +118,9 @@ class DevLines:
         line = f"{named}{who}, attempt {told.attempt}"
         if told.error is None:
             return self._headed(told, "->", [f"{line}: {told.status} after {told.duration_ms} ms"], "green")
-        following = f"the next attempt is in {told.retry_in} s" if told.retry_in is not None else "given up"
+        following = "given up"
+        if told.retry_in is not None:
+            following = f"the next attempt is in {told.retry_in} s" if told.retry_in else "it waits"
         lines = [f"{line}: failed ({told.error})", f"{told.reason}; {following}"]
         lines += [f"It answered: {told.answer}"] if told.answer is not None else []
         lines += [told.advice] if told.advice is not None else []

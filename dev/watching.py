@@ -21,7 +21,7 @@ from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.newest import Newest
-from dev.advice import ADVICE, PATH, Advice, advice_for_delivery
+from dev.advice import PATH, Advice, advice_for_delivery, advice_for_request
 from dev.happenings import AnsweredRequest, AttemptedDelivery, DoneCommand, Happening, PausedEndpoint
 from dev.next_answer import SLOW_SECONDS, NextAnswer, Planned, planned_refusal
 from handlers.reply import SPOKEN, Reply, reply_to
@@ -76,6 +76,10 @@ class Watching:
         """The endpoints of each path by method, as they are without a developer."""
         self.latest_delivery: str | None = None
         """The id of the delivery that was attempted last."""
+        self.is_paused = False
+        """True while votes wait for the endpoint to work again."""
+        self.sending: DoneCommand | None = None
+        """The command whose delivery is about to be queued. It is told in front of the attempt."""
         self._redactor = redactor
         self._seen = Newest[str, _Seen](KEPT)
         self._queued = Newest[str, DeliveryQueued](KEPT)
@@ -149,7 +153,8 @@ class Watching:
         if seen is not None and seen.reply.why is not None:
             code = seen.reply.why.code
         if code is not None and (seen is None or seen.operation in {None, *OF_BOTS}):
-            advice = ADVICE.get(code)
+            request = seen.request if seen is not None else None
+            advice = advice_for_request(code, request, told.path, told.limit)
         return structs.replace(
             told,
             code=code,
@@ -175,11 +180,19 @@ class Watching:
             match event:
                 case DeliveryQueued():
                     self._queued[event.delivery_id] = event
+                    if self.sending is not None:
+                        self.tell(self.sending)
+                        self.sending = None
                 case DeliveryAttempted():
                     self._tell_attempt(event)
-                case EndpointHealthSet(suspension=paused) if paused is not None:
-                    seconds = self._seconds_to(paused.probe_ms)
-                    self.tell(PausedEndpoint(at=self.machine.now_ms(), failed=event.failed, retry_in=seconds))
+                case EndpointHealthSet(suspension=paused):
+                    self.is_paused = paused is not None
+                    if paused is not None:
+                        self._tell_pause(event.failed, paused.probe_ms)
+
+    def _tell_pause(self, failed: int, probe_ms: int) -> None:
+        seconds = self._seconds_to(probe_ms)
+        self.tell(PausedEndpoint(at=self.machine.now_ms(), failed=failed, retry_in=seconds))
 
     def _tell_attempt(self, event: DeliveryAttempted) -> None:
         queued, attempt = self._queued.get(event.delivery_id), event.attempt

@@ -25,7 +25,7 @@ from core.clock import SystemClock
 from core.rows import WebhookEvent
 from dev.advice import PATH as GUIDE
 from dev.commands import DevCommands
-from dev.env_file import Credentials, NotOurs, read_credentials, write_env
+from dev.env_file import NAMES, Credentials, NotOurs, read_credentials, write_env
 from dev.happenings import DroppedLines, Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json
@@ -45,6 +45,7 @@ from settings.model import Settings, load_settings
 from storage.folder import LOCK
 from watchers.redaction import Redactor
 from watchers.security_log import LOGGER as SECURITY
+from webhook import suspension_log
 from webhook.messages import new_secret
 from wire.listening import forget_activation
 
@@ -215,7 +216,7 @@ def _credentials(path: Path) -> Credentials:
 
 def _not_ours(path: Path) -> DevRefused:
     return DevRefused(
-        f"{path} is there already, and `votegate dev` has not written it; "
+        f"{path} is no small file, or has other values of {', '.join(NAMES)}; "
         "name another file: votegate dev --env-file votegate.env"
     )
 
@@ -239,7 +240,7 @@ async def _serve_watched(
         servers = options.servers if options.servers is not None else SERVER_COUNT
         await make_demo_bot(gateway, credentials, options.webhook, servers)
         try:
-            write_env(options.env_file, gateway.base_url, BOT, credentials)
+            is_added = write_env(options.env_file, gateway.base_url, BOT, credentials)
         except NotOurs:
             refused.append(_not_ours(options.env_file))
         except OSError as error:
@@ -252,7 +253,7 @@ async def _serve_watched(
             return
         watching.url = gateway.base_url
         keys.start()
-        watching.tell(_ready(options, gateway.base_url, clock.now_ms()))
+        watching.tell(_ready(options, gateway.base_url, clock.now_ms(), is_added=is_added))
 
     try:
         settings = dev_settings(options, data_dir, token)
@@ -269,6 +270,7 @@ def _logs(options: DevOptions) -> Logs:
     output = LogOutput("json" if options.as_json else "text", Redactor(), standard_error())
     begin_logging(output, "WARNING")
     logging.getLogger(SECURITY).setLevel(logging.WARNING)
+    logging.getLogger(suspension_log.__name__).setLevel(logging.ERROR)  # `PausedEndpoint` says it
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     return Logs(output, errors)
@@ -279,12 +281,13 @@ def _has_colours() -> bool:
     return os.isatty(STANDARD_OUTPUT) and not is_plain
 
 
-def _ready(options: DevOptions, url: str, now_ms: int) -> ReadyToServe:
+def _ready(options: DevOptions, url: str, now_ms: int, *, is_added: bool) -> ReadyToServe:
     return ReadyToServe(
         at=now_ms,
         url=url,
         bot_id=BOT,
         env_file=str(options.env_file),
+        is_added=is_added,
         webhook=options.webhook,
         guide=f"{url}{GUIDE}",
         real_limits=options.real_limits,

@@ -20,6 +20,7 @@ _TAG = re.compile(r"<[^>]+>")
 _PLATFORM = re.compile(r"\bVotegate\b(?!/)")
 _NAMES = {
     "sh": "Shell",
+    "text": "Output",
     "python": "Python",
     "js": "JavaScript",
     "ts": "TypeScript",

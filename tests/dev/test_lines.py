@@ -66,6 +66,7 @@ EVERYTHING: list[Happening] = [
         url=URL,
         bot_id=BOT,
         env_file="votegate.env",
+        is_added=True,
         webhook=f"{URL}/votes",
         guide=URL + PATH,
         real_limits=False,
