@@ -383,7 +383,7 @@ def test_the_packages_that_are_installed_have_these_names() -> None:
     python = (ROOT / "clients/python/pyproject.toml").read_text()
     node = json.loads((NODE_PACKAGE / "package.json").read_text())
     by_pip, by_npm = blocks("Begin", "sh")
-    assert by_pip.splitlines()[1].split()[2] == tomllib.loads(python)["project"]["name"]
+    assert by_pip.splitlines()[-1].split()[2] == tomllib.loads(python)["project"]["name"]
     assert by_npm.split()[2] == node["name"]
 
 
