@@ -1,4 +1,4 @@
-"""The guide for bot developers, as refusals and failed deliveries name it: what to do, and the place in it.
+"""Advice about refusals and failed deliveries, with the heading of the guide that explains it.
 
 Invariant: each anchor is a heading of docs/bots.md.
 """
@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from handlers.request import Request
 from languages.said import Code
-
-PATH = "/docs/bots"
-"""The page with the guide."""
 
 
 class Advice(NamedTuple):
@@ -27,7 +24,7 @@ ADVICE: Mapping[Code, Advice] = {
     "authorization_required": Advice("Send the header Authorization: API_KEY of the .env file.", _KEY),
     "invalid_key": Advice("Send API_KEY of the .env file, for BOT_ID of the same file.", _KEY),
     "key_with_scheme": Advice("Send the key alone, without a word such as Bearer before it.", _KEY),
-    "bot_not_found": Advice("Ask for BOT_ID of the .env file, as text: numbers are rounded.", _ABSENT),
+    "bot_not_found": Advice("Use BOT_ID of the .env file, as text: a number would be rounded.", _ABSENT),
     "no_such_path": Advice("Check the path: /bots/BOT_ID/stats or /bots/BOT_ID/voters/USER.", _ABSENT),
     "method_not_allowed": Advice("Push with PATCH, and ask for votes with GET.", _ABSENT),
     "too_many_requests": Advice("Wait as many seconds as retry-after says.", "too-many-requests"),
@@ -35,12 +32,12 @@ ADVICE: Mapping[Code, Advice] = {
     "server_count_out_of_range": Advice("Send an integer as a number, not as text.", _COUNTS),
     "command_count_out_of_range": Advice("Send an integer as a number, not as text.", _COUNTS),
     "server_count_too_far_off": Advice("Send the sum of all shards, or choose --servers.", _COUNTS),
-    "count_unknown": Advice("Push command_count alone, until the operators have helped.", _FAULTS),
+    "count_unknown": Advice("Push only command_count until the operators set your count.", _FAULTS),
     "count_asked_for": Advice("Push again after as many seconds as retry-after says.", _FAULTS),
     "not_json": Advice("Send JSON in UTF-8.", _BODY),
     "not_an_object": Advice('Send an object: {"server_count": 12}.', _BODY),
     "doubled_field": Advice("Name each field once.", _BODY),
-    "body_too_large": Advice("Send the counts alone.", _BODY),
+    "body_too_large": Advice("Send only the counts.", _BODY),
     "malformed_user": Advice("Send the user's id as text, 17 to 20 digits.", "the-user-id"),
     "unavailable": Advice("Wait as many seconds as retry-after says.", _FAULTS),
     "bug": Advice("Try again later, and wait longer each time.", _FAULTS),
@@ -98,7 +95,7 @@ _DELIVERIES: Mapping[str, str] = {
     "http_401": "Check the signature with WEBHOOK_SECRET of the .env file, on the raw body.",
     "http_403": "Check the signature with WEBHOOK_SECRET of the .env file, on the raw body.",
     "http_404": "Check the path of your receiver, and name it with --webhook.",
-    "http_405": "Take POST there.",
+    "http_405": "Accept POST at the path of your receiver.",
 }
 
 

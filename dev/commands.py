@@ -1,10 +1,10 @@
-"""The keys of a developer, and the same as commands of a script.
+"""The keys that a developer presses, and the commands that a script writes.
 
     v          a new user votes; `v USER` is the vote of that user
     t          sends a test
     r          sends the last delivery again, under the same id
-    f          makes the next answer to the bot 429, 500, slow, or as usual again; `f 500` chooses
-    c          moves the clock 24 hours
+    f          makes the next answer to the bot 429; again: 500, slow, as usual. `f 500` chooses one
+    c          moves the clock 24 hours ahead
     ?          shows the keys
     q          ends the gateway
 
@@ -55,7 +55,7 @@ class _CastVote(msgspec.Struct):
 
 
 class DevCommands:
-    """Does what the commands say, and tells of it.
+    """Runs commands, and reports what they did.
 
     Args:
         token: the operator token of the gateway.
@@ -83,13 +83,13 @@ class DevCommands:
         }
 
     def begin(self, line: str) -> None:
-        """Begin one command: a letter, and what it is about. It ends some time later."""
+        """Begin one command, a letter and its argument, in a task of its own."""
         task = asyncio.get_running_loop().create_task(self.run(line))
         self._running.add(task)
         task.add_done_callback(self._end)
 
     def cancel(self) -> None:
-        """End the commands that still run."""
+        """Cancel the commands that still run."""
         for task in self._running:
             task.cancel()
 
@@ -99,7 +99,7 @@ class DevCommands:
             log.error("a command failed", exc_info=error)
 
     async def run(self, line: str) -> None:
-        """Do one command, and tell of it."""
+        """Run one command, and report what it did."""
         letter, _, about = line.strip().partition(" ")
         command = self._commands.get(letter.lower())
         if letter and command is not None:
@@ -107,7 +107,7 @@ class DevCommands:
             if done is not None:
                 self._watching.tell(done)
         elif letter:
-            self._watching.tell(self._done(letter[:1], "there is no such key; ? shows them", ok=False))
+            self._watching.tell(self._done(letter[:1], "there is no such key; ? shows the keys", ok=False))
 
     def _done(self, letter: str, text: str, *, ok: bool = True, user: str | None = None) -> DoneCommand:
         return DoneCommand(at=self._watching.machine.now_ms(), command=letter, ok=ok, text=text, user=user)
@@ -195,5 +195,5 @@ def _error(reply: Reply) -> str | None:
 
 
 def new_user() -> str:
-    """Return the id of a user that nobody has used before: 18 digits."""
+    """Return a random id of a user, of 18 digits."""
     return str(10**17 + secrets.randbelow(9 * 10**17))

@@ -1,7 +1,7 @@
 """Happenings as lines for people, and as JSON for scripts.
 
-Invariant: a line fits 80 columns, unless it has a long path or a link, and no text of others steers the
-terminal.
+Invariant: a line fits 80 columns, unless it has a long path or a link, and no text from outside steers
+the terminal.
 
     14:13:20 200 GET   /bots/BOT_ID/voters/323456789012345678             998 left
     14:13:21 401 PATCH /bots/BOT_ID/stats                                 999 left
@@ -36,7 +36,7 @@ ROOM = COLUMNS - len(MARGIN)
 SLOW_MS = 1_000
 """An answer that takes this long has its duration in its line."""
 BOT_ID = "BOT_ID"
-"""The name of the demo bot's id in the .env file, which stands for it in paths."""
+"""The name of the demo bot's id in the .env file. Paths show it instead of the id."""
 
 
 def as_json(happening: Happening) -> str:
@@ -84,7 +84,7 @@ class DevLines:
         key = "were added to" if ready.is_added else "are in"
         lines = [
             f"Votegate for development serves on {ready.url}",
-            "It deletes all data at its end.",
+            "It deletes all data when it stops.",
             "",
             f"  your bot  {ready.bot_id}; its key and secret {key} {ready.env_file}",
             f"  webhooks  {ready.webhook}",
@@ -128,7 +128,7 @@ class DevLines:
         return self._headed(told, "->", lines, "yellow" if told.retry_in is not None else "red")
 
     def _headed(self, told: Happening, mark: str, lines: list[str], colour: str) -> str:
-        """Return lines behind the time and a mark, which has the colour. Those after the first are folded."""
+        """Return lines after the time and a coloured mark. All but the first are folded."""
         first, *rest = lines
         time = f"{datetime.fromtimestamp(told.at / 1_000):%H:%M:%S}"
         mark = f"{shown(mark):<3}"
@@ -138,7 +138,7 @@ class DevLines:
 
 
 def folded(text: str) -> str:
-    """Return a text of several lines, below the line that it belongs to. No link is broken."""
+    """Return a text on indented lines, below the line that it explains. No link is broken."""
     return textwrap.fill(
         text,
         COLUMNS,
@@ -150,7 +150,7 @@ def folded(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text of others without characters that would steer a terminal."""
+    """Return a text from outside without characters that would steer a terminal."""
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
     )

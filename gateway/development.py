@@ -1,7 +1,7 @@
-"""The composition of `votegate dev`: a gateway that is watched, a demo bot, and a folder that is deleted.
+"""The composition of `votegate dev`: a watched gateway, a demo bot, and a temporary data folder.
 
-Invariants: it listens on loopback alone and delivers to loopback alone; it reads no setting of the
-environment or of a file; and it deletes no folder that it has not made.
+Invariants: it listens on loopback alone and delivers to loopback alone; it reads no setting from the
+environment or a file; and it deletes only folders that it, or an earlier one, has made.
 """
 
 import asyncio
@@ -23,7 +23,6 @@ from cli.demo import BOT, SERVER_COUNT, make_demo
 from core.actors import GATEWAY
 from core.clock import SystemClock
 from core.rows import WebhookEvent
-from dev.advice import PATH as GUIDE
 from dev.commands import DevCommands
 from dev.env_file import NAMES, Credentials, NotOurs, read_credentials, write_env
 from dev.happenings import DroppedLines, Happening, ReadyToServe
@@ -35,6 +34,7 @@ from dev.watching import Watching
 from gateway.serve import Gateway, Logs, serve
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback
+from handlers.routes import GUIDE
 from kinds.bots import BOTS
 from listings.forms import WebhookSettings
 from listings.keys import KEY_BYTES, key_value
@@ -52,7 +52,7 @@ from wire.listening import forget_activation
 PREFIX = "votegate-dev-"
 """The beginning of the names of temporary data folders."""
 REQUESTS = 1_000
-"""Each limit of development."""
+"""The value of each limit in development."""
 STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when the terminal is closed
 
@@ -122,7 +122,7 @@ def refuse_beyond_loopback(options: DevOptions) -> None:
 
 @contextmanager
 def thrown_away_folder(data_dir: Path | None) -> Iterator[Path]:
-    """Make a data folder, and delete it at the end. Raises DevRefused for one that exists, and OSError."""
+    """Make a data folder, and delete it at the end. Raises DevRefused if it exists already, and OSError."""
     if data_dir is None:
         remove_leftovers(Path(tempfile.gettempdir()))
         path = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -185,7 +185,7 @@ async def develop(options: DevOptions) -> None:
     for number in STOPPING:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
             loop.add_signal_handler(number, stop.set)
-    forget_activation(os.environ)  # the sockets of systemd may be anywhere
+    forget_activation(os.environ)  # sockets from systemd may listen on any address
     clock = MovedClock(SystemClock())
     lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT))
     said: Callable[[Happening], str] = as_json if options.as_json else lines.of
@@ -200,7 +200,7 @@ async def develop(options: DevOptions) -> None:
                 options, data_dir, credentials, clock, lambda told: printer.print(said(told)), stop
             )
         if not options.as_json:
-            printer.print("The gateway has stopped. Its data are deleted.")
+            printer.print("The gateway has stopped. Its data is deleted.")
     finally:
         printer.close()
 
@@ -229,7 +229,7 @@ async def _serve_watched(
     tell: Callable[[Happening], None],
     stop: asyncio.Event,
 ) -> None:
-    """Serve, and tell of everything that happens. Raises DevRefused, and what `serve` raises."""
+    """Serve, and report everything that happens. Raises DevRefused, and what `serve` raises."""
     token, logs = secrets.token_hex(32), _logs(options)
     watching = Watching(clock.machine, logs.output.redactor, tell)
     commands = DevCommands(watching, clock, token, BOT, stop.set)
@@ -266,7 +266,7 @@ async def _serve_watched(
 
 
 def _logs(options: DevOptions) -> Logs:
-    """Let warnings and errors go to standard error. The developer sees everything else as it happens."""
+    """Send warnings and errors to standard error. Everything else is printed as a happening."""
     output = LogOutput("json" if options.as_json else "text", Redactor(), standard_error())
     begin_logging(output, "WARNING")
     logging.getLogger(SECURITY).setLevel(logging.WARNING)

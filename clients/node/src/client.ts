@@ -17,6 +17,8 @@ export interface ClientOptions {
   readonly longestWait?: number | undefined;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Gets each line of the log; by default `console.warn`. */
+  readonly log?: ((line: string) => unknown) | undefined;
   /** Replaces the clock of the computer. */
   readonly clock?: Clock | undefined;
 }
@@ -60,6 +62,7 @@ export class Client {
   readonly #timeout: number;
   readonly #longestWait: number;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #log: (line: string) => unknown;
   readonly #clock: Clock;
   /** For each endpoint, the monotonic time until which its limit is used up. */
   readonly #usedUpUntil: Record<Endpoint, number> = { stats: 0, voters: 0 };
@@ -73,14 +76,14 @@ export class Client {
     this.#timeout = options.timeout ?? 10;
     this.#longestWait = options.longestWait ?? 60;
     this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#log = options.log ?? console.warn;
     this.#clock = options.clock ?? systemClock;
   }
 
   /**
    * Push one count or both.
    *
-   * One push is under way at a time. Counts that wait for it are replaced by newer ones, and all their callers get the
-   * result of the push that carries the newest.
+   * One push is under way at a time. Those that come meanwhile become one, with the newest counts.
    *
    * @throws VotegateError
    */
@@ -149,7 +152,8 @@ export class Client {
       wait = Math.max(wait, usedUp);
       if (wait > 0) {
         waited += wait;
-        if (waited > this.#longestWait) throw failure ?? limitUsedUp(wait);
+        if (waited > this.#longestWait) throw failure ?? new RateLimited({ status: 0, text: "The limit is used up.", requestId: null }, wait);
+        if (backOff === 2) this.#log(`A request to ${new URL(this.#url).host} waits ${Math.ceil(wait)} s: ${failure?.message}`);
         await this.#clock.sleep((wait + Math.random()) * 1000);
       }
       try {
@@ -173,11 +177,6 @@ export class Client {
   }
 }
 
-function limitUsedUp(seconds: number): RateLimited {
-  const wait = Math.ceil(seconds);
-  return new RateLimited({ status: 0, text: `The limit is used up for another ${wait} seconds.`, requestId: null }, wait);
-}
-
 /** Refuse a key that no header can carry: the error of `fetch` would print it. */
 function checkedKey(key: string): string {
   if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
@@ -188,14 +187,13 @@ function checkedKey(key: string): string {
 
 function checkedId(id: string, name: string): string {
   if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) {
-    throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+    throw new TypeError(`${name} must be 17 to 20 digits, as text`);
   }
   return id;
 }
 
 function checkedUrl(url: string): string {
-  const { protocol, username } = new URL(url);
-  if (!/^https?:$/.test(protocol) || username) throw new TypeError("baseUrl must begin with https:// or http://, without a user");
+  if (!/^https?:\/\/[^@]+$/i.test(url) || !URL.canParse(url)) throw new TypeError("baseUrl must be like https://votes.example");
   return url.replace(/\/+$/, "");
 }
 

@@ -16,8 +16,8 @@ export class VotegateError extends Error implements Failure {
   readonly text: string;
   readonly requestId: string | null;
 
-  constructor({ status, text, requestId, cause }: Failure) {
-    super(status ? `${status} ${text}` : text, cause === undefined ? {} : { cause });
+  constructor({ status, text, requestId, cause }: Failure, advice = "") {
+    super((status ? `${status} ${text}` : text) + advice, cause === undefined ? {} : { cause });
     this.name = new.target.name;
     this.status = status;
     this.text = text;
@@ -57,7 +57,7 @@ export class RateLimited extends VotegateError {
   readonly wait: number | null;
 
   constructor(failure: Failure, wait: number | null) {
-    super(failure);
+    super(failure, wait === null ? "" : ` Wait ${Math.ceil(wait)} s.`);
     this.wait = wait;
   }
 }

@@ -15,16 +15,18 @@ export interface ReceiverOptions {
   readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, if it has one. With a secret and a token, both are checked. */
   readonly token?: string | undefined;
-  /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
+  /** Keeps the ids of webhooks. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
   readonly onVote?: ((vote: Vote) => unknown) | undefined;
   /** Somebody has pressed Send Test. */
   readonly onTest?: ((test: Test) => unknown) | undefined;
-  /** Any other event. Do nothing for types that you do not know. */
+  /** Any other event. Ignore types that you do not know. */
   readonly onEvent?: ((event: Event) => unknown) | undefined;
   /** Replaces the console for errors of handlers and of the store. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Gets each line of the log; by default `console.warn`. */
+  readonly log?: ((line: string) => unknown) | undefined;
   /** Replaces the clock of the computer. */
   readonly clock?: Clock | undefined;
 }
@@ -40,7 +42,7 @@ export class BodyAlreadyRead extends Error {
   constructor(remedy: string) {
     super(
       "Something has read the body of the webhook before the receiver, probably a body parser. " +
-        `The signature can only be checked on the bytes as they were sent. ${remedy}`,
+        `The signature is over the bytes as they were sent. ${remedy}`,
     );
     this.name = "BodyAlreadyRead";
   }
@@ -59,13 +61,14 @@ export class Receiver {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #logged = new Set<string>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#keys = [options.secret ?? []].flat().map(keyOf);
     this.#token = options.token || undefined;
     if (this.#keys.length === 0 && this.#token === undefined) {
-      throw new TypeError("Give the receiver the signing secret of the webhook, or its token: without one, anybody could send votes.");
+      throw new TypeError("Give the receiver the secret or the token of the webhook: without one, anybody could send votes.");
     }
     this.#clock = options.clock ?? systemClock;
     this.#store = options.store ?? new MemoryStore({ clock: this.#clock });
@@ -73,13 +76,19 @@ export class Receiver {
 
   /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
   async receive(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
+    const answer = await this.#received(headers, body);
+    if (answer.text) this.#logOnce(`A webhook was refused with ${answer.status}: ${answer.text}`);
+    return answer;
+  }
+
+  async #received(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
     const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const id = headerIn(headers, "webhook-id");
-    if (!id) return { status: 400, text: "The header webhook-id is missing, so repeats cannot be recognized." };
+    if (!id) return { status: 400, text: "The header webhook-id is missing." };
     const delivery = read(id, body);
-    if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
+    if (delivery === null) return { status: 400, text: "The body is not a vote, a test or an event." };
     try {
       if (!(await this.#store.claim(id))) return DONE;
     } catch (error) {
@@ -120,7 +129,7 @@ export class Receiver {
     done();
   };
 
-  /** For a web-standard server, such as a route of Next.js: it takes a `Request` and returns a `Response`. */
+  /** For a server that takes a `Request`, such as Next.js: `export const POST = receiver.fetch`. */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { status, text } = await this.#ofWeb(request);
     return status === 204 ? new Response(null, { status }) : new Response(text, { status });
@@ -167,9 +176,14 @@ export class Receiver {
   }
 
   #call({ on, value }: Delivery): unknown {
-    if (on === "vote") return this.#options.onVote?.(value);
-    if (on === "test") return this.#options.onTest?.(value);
-    return this.#options.onEvent?.(value);
+    if (!this.#options[on]) return this.#logOnce(`A webhook has no handler: give the receiver ${on}.`);
+    return this.#options[on](value as never);
+  }
+
+  /** Strangers may send any number of requests, so each line is logged once. */
+  #logOnce(line: string): void {
+    if (!this.#logged.has(line)) (this.#options.log ?? console.warn)(line);
+    this.#logged.add(line);
   }
 
   #fail(error: unknown): Answer {
@@ -185,7 +199,7 @@ export class Receiver {
 }
 
 const DONE: Answer = { status: 204, text: "" };
-const TOO_LARGE: Answer = { status: 413, text: "The body must not be larger than 65536 bytes." };
+const TOO_LARGE: Answer = { status: 413, text: "The body is larger than 65536 bytes." };
 
 /** Return the bytes of a body, or null if they are too many. Read to the end, so that the sender sees the answer. */
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {

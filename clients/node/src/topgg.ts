@@ -24,7 +24,7 @@ export function topgg(options: ClientOptions): any { // the type of the option i
   return {
     async postStats(stats: Stats): Promise<Stats> {
       if (stats.shardId !== undefined && (stats.shardCount ?? 1) > 1) {
-        throw new TypeError(`This is the count of shard ${stats.shardId} alone. Hand the ShardingManager to AutoPoster: it knows the counts of all shards.`);
+        throw new TypeError(`This is the count of shard ${stats.shardId} alone. Hand the ShardingManager to AutoPoster.`);
       }
       await client.postStats({ serverCount: stats.serverCount });
       return stats;

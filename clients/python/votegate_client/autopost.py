@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Sized
+from math import ceil
 from typing import Protocol
 
 from votegate_client.client import Client
@@ -117,7 +118,7 @@ class AutoPoster:
         except VotegateError as error:
             wait = self._wait_after(error)
             level = logging.INFO if isinstance(error, RateLimited) else logging.WARNING
-            _log.log(level, "The counts were not pushed. The next push is in %.0f s: %s", wait, error)
+            _log.log(level, "The counts were not pushed (%s). Next try in %d s.", error, ceil(wait))
             return wait
         except Exception:
             _log.exception("The counts were not pushed.")

@@ -5,6 +5,8 @@ import json
 import logging
 import random
 from collections.abc import Callable, Mapping
+from math import ceil
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -77,8 +79,10 @@ class Caller:
             if wait:
                 waited += wait
                 if waited > self._longest_wait:
-                    raise error or RateLimited(f"The limit is used up: wait {wait:.0f} seconds.", wait=wait)
-                _log.info("A request to Votegate waits %.0f s: %s", wait, error or "the limit is used up")
+                    raise error or RateLimited("The limit is used up.", wait=wait)
+                level = logging.WARNING if back_off == 1 else logging.INFO  # 1: the call has failed once
+                reason = error or "the limit is used up"
+                _log.log(level, "A request to %s waits %d s: %s", urlsplit(url).netloc, ceil(wait), reason)
                 await self._clock.sleep(wait + random.random())  # noqa: S311 -- it spreads requests
             reply = await self._try(endpoint, url, None if counts is None else counts())
             if isinstance(reply, Reply):

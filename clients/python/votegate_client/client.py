@@ -67,7 +67,10 @@ class Client:
             ValueError: An argument cannot be right.
         """
         if not KEY.fullmatch(key):
-            raise ValueError("The key must be the text from the management view, without blanks.")
+            raise ValueError(
+                "The key must be the API key alone: text without spaces,"
+                " and no word such as Bearer before it."
+            )
         place = urlsplit(base_url)
         if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or place.query:
             raise ValueError('The base address must be like "https://votes.example".')

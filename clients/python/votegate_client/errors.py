@@ -10,6 +10,8 @@ VotegateError           3xx: the base address redirects
     └── CountUnknown    500: the platform does not know the bot's actual server count yet
 """
 
+from math import ceil
+
 
 class VotegateError(Exception):
     """The base of all errors of this client."""
@@ -61,6 +63,9 @@ class RateLimited(VotegateError):
         super().__init__(text, status=status, request_id=request_id)
         self.wait = wait
         """Seconds until the next request is allowed; None if the gateway does not say so."""
+
+    def __str__(self) -> str:
+        return super().__str__() if self.wait is None else f"{super().__str__()} Wait {ceil(self.wait)} s."
 
 
 class Unavailable(VotegateError):

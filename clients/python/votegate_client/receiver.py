@@ -79,6 +79,7 @@ class Receiver:
         self._clock = clock or SystemClock()
         self._handlers: dict[type, list[Callable[[Any], Any]]] = {Vote: [], Test: [], Event: []}
         self._running: set[asyncio.Task[Any]] = set()
+        self._logged: set[str] = set()
         self._threads = ThreadPoolExecutor(thread_name_prefix="votegate-handler")
         """For handlers alone, so that the store never waits for one."""
 
@@ -106,7 +107,7 @@ class Receiver:
         """
         answer = await self._received(_by_lower_name(headers), body)
         if answer.status != 204:
-            log.warning("Webhook refused with %d: %s", answer.status, answer.text)
+            self._warn_once(f"A webhook was refused with {answer.status}: {answer.text}")
         return answer
 
     async def finish(self) -> None:
@@ -161,9 +162,15 @@ class Receiver:
         handlers = self._handlers[type(event)]
         if not handlers:
             name = type(event).__name__.lower()
-            log.warning("A webhook has no handler: write one with @receiver.on_%s.", name)
+            self._warn_once(f"A webhook has no handler: write one with @receiver.on_{name}.")
         for handler in handlers:
             self._start(self._run(handler, event))
+
+    def _warn_once(self, line: str) -> None:
+        """Log a line once: strangers may send any number of requests."""
+        if line not in self._logged:
+            self._logged.add(line)
+            log.warning(line)
 
     async def _run(self, handler: Callable[[Any], Any], event: Vote | Test | Event) -> None:
         try:

@@ -436,7 +436,7 @@ def test_keys_of_a_terminal_need_no_enter_and_lines_fit_80_columns(
         requests.get(env["API"] + path, headers=headers, timeout=WAIT_SECONDS)
     terminal.reads("404")
     terminal.press("q")
-    terminal.reads("Its data are deleted.")
+    terminal.reads("Its data is deleted.")
     assert terminal.status() == 0
     shown = re.sub(r"\x1b\[\d*m", "", terminal.shown)
     assert [line for line in shown.splitlines() if len(line) > 80] == []
@@ -448,7 +448,7 @@ def test_a_terminal_is_afterwards_as_it_was_before(terminal: Terminal) -> None:
     assert not during & termios.ICANON
     assert during & termios.ISIG
     terminal.press("\x03")  # Ctrl-C
-    terminal.reads("Its data are deleted.")
+    terminal.reads("Its data is deleted.")
     assert termios.tcgetattr(terminal.descriptor)[local_modes] & termios.ICANON
     assert terminal.status() == 0
 
@@ -470,7 +470,7 @@ def test_keys_are_the_shells_while_it_has_the_terminal(tmp_path: Path) -> None:
 
     eventually(has_voted)
     terminal.press("q")
-    terminal.reads("Its data are deleted.")
+    terminal.reads("Its data is deleted.")
     terminal.press("exit\n")
     assert terminal.status() == 0
 
