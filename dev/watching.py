@@ -198,7 +198,7 @@ class Watching:
                 duration_ms=attempt.duration_ms,
                 error=attempt.error,
                 reason=in_english(text_of_error(attempt.error)) if attempt.error is not None else None,
-                answer=attempt.excerpt or None,
+                answer=self._redactor(attempt.excerpt) or None,
                 retry_in=self._seconds_to(next_ms) if next_ms is not None else None,
                 advice=advice.text if advice is not None else None,
                 guide=self._place(advice) if advice is not None else None,
