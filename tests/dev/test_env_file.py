@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.env_file import HEAD, Credentials, NotOurs, read_credentials, write_env
+from dev.env_file import HEAD, MOST_BYTES, Credentials, NotOurs, read_credentials, write_env
 
 OURS = Credentials("vg_" + "k" * 43, "whsec_" + "s" * 43 + "=")
 URL, BOT = "http://127.0.0.1:8080", "111111111111111111"
@@ -55,6 +55,28 @@ def test_nothing_is_written_through_a_link_or_into_anything_but_a_file(tmp_path:
         with pytest.raises(NotOurs):
             write_env(path, URL, BOT, OURS)
     assert link.is_symlink()
+
+
+def test_lines_that_a_developer_has_added_stay(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    write_env(path, URL, BOT, OURS)
+    added = b"\nDISCORD_TOKEN=abc # caf\xe9\nAPI_KEY_OF_ANOTHER=1\r\nLAST=1"
+    path.write_bytes(path.read_bytes() + added)
+    write_env(path, "http://127.0.0.1:8081", BOT, OURS)
+    ours = f"{HEAD}\nAPI=http://127.0.0.1:8081\nBOT_ID={BOT}\nAPI_KEY={OURS.key}\n"
+    content = f"{ours}WEBHOOK_SECRET={OURS.secret}\n".encode() + added + b"\n"
+    assert path.read_bytes() == content
+    write_env(path, "http://127.0.0.1:8081", BOT, OURS)
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_has_grown_too_large_is_not_cut(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    content = f"{HEAD}\n{'#' * MOST_BYTES}"
+    path.write_text(content)
+    with pytest.raises(NotOurs):
+        write_env(path, URL, BOT, OURS)
+    assert path.read_text() == content
 
 
 @pytest.mark.parametrize("damaged", ["API_KEY=vg_short", f"API_KEY={OURS.key}", "WEBHOOK_SECRET="])
