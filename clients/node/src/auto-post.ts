@@ -1,6 +1,8 @@
 import { backgroundClock, type Clock } from "./clock";
 import type { Client, Counts } from "./client";
 import { RateLimited, Unavailable, VotegateError } from "./errors";
+import { quietly } from "./quietly";
+import { LONGEST_WAIT } from "./replies";
 
 /** A `Client` of discord.js 14, alone or started by a `ShardingManager`. */
 export interface DiscordClient {
@@ -48,6 +50,7 @@ export interface AutoPoster {
 const HOUR = 3600;
 const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
+const LEAST_PAUSE = 60; // an answer that asks for less gets this one
 
 /**
  * Push the servers of a bot as soon as it is ready, then once an hour. Nothing is ever thrown into the bot.
@@ -84,7 +87,7 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
 }
 
 function pauseAfter(error: unknown, interval: number): number {
-  if (error instanceof RateLimited || error instanceof Unavailable) return error.wait ?? AFTER_FAILURE;
+  if (error instanceof RateLimited || error instanceof Unavailable) return Math.min(Math.max(error.wait ?? AFTER_FAILURE, LEAST_PAUSE), LONGEST_WAIT);
   return error instanceof VotegateError ? interval : AFTER_FAILURE;
 }
 
@@ -103,13 +106,4 @@ async function serversOf(bot: Bot): Promise<number | null> {
 async function sumOf(shards: { fetchClientValues(name: string): Promise<unknown[]> }): Promise<number> {
   const sizes = (await shards.fetchClientValues("guilds.cache.size")) as number[];
   return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-/** Call a handler of the user, whose failure is not ours. */
-async function quietly(handler: () => unknown): Promise<void> {
-  try {
-    await handler();
-  } catch {
-    // Nothing may stop the pushes.
-  }
 }
