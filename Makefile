@@ -21,7 +21,7 @@ help:            ## list all targets
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
 	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
 
-dev: $(VENV)/run.stamp  ## serve a demo bot to a developer of bots; print every request and delivery (docs/dev.md)
+dev: $(VENV)/run.stamp  ## serve a demo bot for developers of bots; print every request and delivery (docs/dev.md)
 	@$(BIN)/python server.py dev
 
 demo: $(VENV)/run.stamp  ## serve a platform with listings of all kinds and the votes of 90 days, beside the stand-in

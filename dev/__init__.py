@@ -1,8 +1,8 @@
 """The gateway for development: `votegate dev`.
 
-Requests, answers and deliveries come in, and so do keys. Lines for people and JSON for scripts go out.
+In: requests, answers, deliveries and keys. Out: lines for people, and JSON for scripts.
 Invariant: nothing here runs in a gateway that `serve` starts, and no line holds a key or a secret.
 
-`gateway/development.py` puts it together with a gateway: `Watching` sees every answer and every record, and
-`DevCommands` obeys the keys.
+`gateway/development.py` connects it to a gateway: `Watching` sees every answer and every committed record,
+and `DevCommands` obeys the keys.
 """

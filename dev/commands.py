@@ -1,10 +1,10 @@
-"""The keys of a developer, and the same as commands of a script.
+"""The keys that a developer presses, and the commands that a script writes.
 
     v          a new user votes; `v USER` is the vote of that user
     t          sends a test
     r          sends the last delivery again, under the same id
-    f          makes the next answer to the bot 429, 500, slow, or as usual again; `f 500` chooses
-    c          moves the clock 24 hours
+    f          makes the next answer to the bot 429; again: 500, slow, as usual. `f 500` chooses one
+    c          moves the clock 24 hours ahead
     ?          shows the keys
     q          ends the gateway
 
@@ -55,7 +55,7 @@ class _CastVote(msgspec.Struct):
 
 
 class DevCommands:
-    """Does what the commands say, and tells of it.
+    """Runs commands, and reports what they did.
 
     Args:
         token: the operator token of the gateway.
@@ -72,7 +72,7 @@ class DevCommands:
         self._bot_id = bot_id
         self._stop = stop
         self._running = set[asyncio.Task[None]]()
-        self._commands: Mapping[str, Callable[[str], Awaitable[DoneCommand]]] = {
+        self._commands: Mapping[str, Callable[[str], Awaitable[DoneCommand | None]]] = {
             "v": self._vote,
             "t": self._test,
             "r": self._repeat,
@@ -83,13 +83,13 @@ class DevCommands:
         }
 
     def begin(self, line: str) -> None:
-        """Begin one command: a letter, and what it is about. It ends some time later."""
+        """Begin one command, a letter and its argument, in a task of its own."""
         task = asyncio.get_running_loop().create_task(self.run(line))
         self._running.add(task)
         task.add_done_callback(self._end)
 
     def cancel(self) -> None:
-        """End the commands that still run."""
+        """Cancel the commands that still run."""
         for task in self._running:
             task.cancel()
 
@@ -99,13 +99,15 @@ class DevCommands:
             log.error("a command failed", exc_info=error)
 
     async def run(self, line: str) -> None:
-        """Do one command, and tell of it."""
+        """Run one command, and report what it did."""
         letter, _, about = line.strip().partition(" ")
         command = self._commands.get(letter.lower())
         if letter and command is not None:
-            self._watching.tell(await command(about.strip()))
+            done = await command(about.strip())
+            if done is not None:
+                self._watching.tell(done)
         elif letter:
-            self._watching.tell(self._done(letter[:1], "there is no such key; ? shows them", ok=False))
+            self._watching.tell(self._done(letter[:1], "there is no such key; ? shows the keys", ok=False))
 
     def _done(self, letter: str, text: str, *, ok: bool = True, user: str | None = None) -> DoneCommand:
         return DoneCommand(at=self._watching.machine.now_ms(), command=letter, ok=ok, text=text, user=user)
@@ -115,21 +117,34 @@ class DevCommands:
         reply = await self._call(_VOTES, {"user": user})
         if (error := _error(reply)) is None:
             vote = msgspec.json.decode(reply.body, type=_CastVote).vote
-            return self._done("v", f"user {user} has voted (vote {vote})", user=user)
+            waits = (
+                "; the webhook waits, because the endpoint is suspended" if self._watching.is_paused else ""
+            )
+            return self._done("v", f"user {user} has voted (vote {vote}){waits}", user=user)
         hint = " The key c moves the clock." if reply.why and reply.why.code == "voted_too_soon" else ""
         return self._done("v", error + hint, ok=False, user=user)
 
-    async def _test(self, about: str) -> DoneCommand:
+    async def _test(self, about: str) -> DoneCommand | None:
         user = about or new_user()
-        error = _error(await self._call(_TESTS, {"user": user}))
-        return self._done("t", error or f"a test was sent for user {user}", ok=error is None, user=user)
+        sent = self._done("t", f"a test is sent for user {user}", user=user)
+        return await self._sent(sent, _TESTS, {"user": user})
 
-    async def _repeat(self, _: str) -> DoneCommand:
+    async def _repeat(self, _: str) -> DoneCommand | None:
         latest = self._watching.latest_delivery
         if latest is None:
             return self._done("r", "nothing was delivered yet; press v or t first", ok=False)
-        error = _error(await self._call(_REPEATS, {}, latest))
-        return self._done("r", error or f"{latest} was sent again", ok=error is None)
+        return await self._sent(self._done("r", f"{latest} is sent again"), _REPEATS, {}, latest)
+
+    async def _sent(
+        self, sent: DoneCommand, path: str, body: Mapping[str, str], *ids: str
+    ) -> DoneCommand | None:
+        """Queue a delivery, and tell of it before its attempt. Return the refusal, if there is one."""
+        self._watching.sending = sent
+        error = _error(await self._call(path, body, *ids))
+        if error is None:
+            return None
+        self._watching.sending = None
+        return self._done(sent.command, error, ok=False, user=sent.user)
 
     async def _plan(self, about: str) -> DoneCommand:
         planned = self._watching.next_answer
@@ -180,5 +195,5 @@ def _error(reply: Reply) -> str | None:
 
 
 def new_user() -> str:
-    """Return the id of a user that nobody has used before: 18 digits."""
+    """Return a random id of a user, of 18 digits."""
     return str(10**17 + secrets.randbelow(9 * 10**17))

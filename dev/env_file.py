@@ -1,9 +1,9 @@
-"""The file with the key and the secret of the demo bot, which a bot reads its environment from.
+"""The lines of an .env file that a bot reads the key and the secret of the demo bot from.
 
-Invariant: a file that `votegate dev` has not written is never changed, nor a line that a developer has added
-to ours, and only its user can read ours.
+Invariant: only our own lines are ever changed, and only the file's user can read it afterwards.
 
-The key and the secret outlive the gateway, so that a bot goes on when the gateway is started again.
+The key and the secret outlive the gateway, so that a bot goes on when the gateway is started again. A file of
+the user without these names gets our lines at its end.
 """
 
 import os
@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from storage.folder import new_file
 
-HEAD = "# Written by `votegate dev`, which may overwrite it. The key and the secret work nowhere else."
-_LINE = re.compile(r"^([A-Z_]+)=(\S*)$", re.MULTILINE)
+HEAD = "# The next four lines are those of `votegate dev`, which may change them. They work nowhere else."
+NAMES = ("API", "BOT_ID", "API_KEY", "WEBHOOK_SECRET")
+_NAMED = re.compile(rf"\s*(?:export\s+)?({'|'.join(NAMES)})\s*=\s*(\S*)\s*$")
 _KEY, _SECRET = re.compile(r"vg_[A-Za-z0-9_-]{43}"), re.compile(r"whsec_[A-Za-z0-9+/]{43}=")
 MOST_BYTES = 65_536
-_AS_IT_IS = ("utf-8", "surrogateescape")
 
 
 class NotOurs(Exception):
-    """The path has something that `votegate dev` has not written."""
+    """The path is no file, or its names have the values of somebody else."""
 
 
 class Credentials(NamedTuple):
@@ -32,57 +32,73 @@ class Credentials(NamedTuple):
     secret: str
 
 
+class _Parts(NamedTuple):
+    """The lines of a file, with their ends. `has_ours` is true if `votegate dev` has written to it."""
+
+    before: list[str]
+    ours: list[str]
+    after: list[str]
+    has_ours: bool
+
+
 def read_credentials(path: Path) -> Credentials | None:
-    """Return what an earlier gateway has written; None without a file, or if it has no whole values.
+    """Return the key and the secret of an earlier gateway; None if there is no file, or a value is damaged.
 
     Raises NotOurs, and OSError.
     """
-    named = dict(_LINE.findall(_read(path)))
+    matches = [_NAMED.match(line) for line in _read(path).ours]
+    named = {match[1]: match[2] for match in matches if match is not None}
     key, secret = named.get("API_KEY", ""), named.get("WEBHOOK_SECRET", "")
     return Credentials(key, secret) if _KEY.fullmatch(key) and _SECRET.fullmatch(secret) else None
 
 
-def _read(path: Path) -> str:
-    """Return the file of an earlier gateway, "" if there is none. Raises NotOurs, and OSError."""
-    if not os.path.lexists(path):
-        return ""
-    descriptor = -1
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        text = os.read(descriptor, MOST_BYTES + 1).decode(*_AS_IT_IS) if is_file else ""
-    except OSError as error:
-        if not path.is_symlink():
-            raise
-        raise NotOurs from error
-    finally:
-        if descriptor != -1:
-            os.close(descriptor)
-    if not text.startswith(HEAD) or len(text.encode(*_AS_IT_IS)) > MOST_BYTES:
-        raise NotOurs
-    return text
-
-
 def env_lines(url: str, bot_id: str, credentials: Credentials) -> list[str]:
     """Return the variables. The examples of docs/api.md and docs/webhooks.md read them, too."""
-    named = {
-        "API": url,
-        "BOT_ID": bot_id,
-        "API_KEY": credentials.key,
-        "WEBHOOK_SECRET": credentials.secret,
-    }
-    return [f"{name}={value}" for name, value in named.items()]
+    values = (url, bot_id, credentials.key, credentials.secret)
+    return [f"{name}={value}" for name, value in zip(NAMES, values, strict=True)]
 
 
-def write_env(path: Path, url: str, bot_id: str, credentials: Credentials) -> None:
-    """Write the file, or the file of an earlier gateway again with the lines that a developer has added.
+def write_env(path: Path, url: str, bot_id: str, credentials: Credentials) -> bool:
+    """Write our lines, and keep all others. Return true if the file was there without ours.
 
     Raises NotOurs, and OSError.
     """
-    ours = env_lines(url, bot_id, credentials)
-    names = tuple(line.partition("=")[0] + "=" for line in ours)
-    added = [line for line in _read(path).split("\n") if line != HEAD and not line.startswith(names)]
-    if added and not added[-1]:  # behind the last line feed
-        del added[-1]
+    parts = _read(path)
+    before = "".join(parts.before)
+    if before and not before.endswith("\n"):
+        before += "\n"
+    ours = "".join(f"{line}\n" for line in (HEAD, *env_lines(url, bot_id, credentials)))
     with new_file(path, force=True) as file:
-        file.write("".join(f"{line}\n" for line in [HEAD, *ours, *added]).encode(*_AS_IT_IS))
+        file.write((before + ours + "".join(parts.after)).encode("utf-8", "surrogateescape"))
+    return bool(parts.before) and not parts.has_ours
+
+
+def _read(path: Path) -> _Parts:
+    lines = _content(path).splitlines(keepends=True)
+    heads = [at for at, line in enumerate(lines) if line.rstrip() == HEAD]
+    start = heads[0] if heads else len(lines)
+    end = start + 1
+    while end < len(lines) and _NAMED.match(lines[end]):
+        end += 1
+    parts = _Parts(lines[:start], lines[start + 1 : end], lines[end:], bool(heads))
+    if any(_NAMED.match(line) for line in (*parts.before, *parts.after)):
+        raise NotOurs
+    return parts
+
+
+def _content(path: Path) -> str:
+    """Return the text of a file; nothing without one. No link is followed, and no pipe is waited for."""
+    if not os.path.lexists(path):
+        return ""
+    if path.is_symlink():
+        raise NotOurs
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotOurs
+        content = os.read(descriptor, MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > MOST_BYTES:
+        raise NotOurs
+    return content.decode("utf-8", "surrogateescape")

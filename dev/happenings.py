@@ -4,17 +4,18 @@ from msgspec import Struct
 
 
 class Happening(Struct, frozen=True, kw_only=True, tag_field="event"):
-    """Something that a developer is told. `at` is the time of the machine in Unix milliseconds."""
+    """Something that is reported to the developer. `at` is the machine's time in Unix milliseconds."""
 
     at: int
 
 
 class ReadyToServe(Happening, frozen=True, kw_only=True, tag="ready"):
-    """The gateway answers."""
+    """The gateway answers. `is_added` is true if the file was there before, without lines of ours."""
 
     url: str
     bot_id: str
     env_file: str
+    is_added: bool
     webhook: str
     guide: str
     real_limits: bool
@@ -23,8 +24,8 @@ class ReadyToServe(Happening, frozen=True, kw_only=True, tag="ready"):
 class AnsweredRequest(Happening, frozen=True, kw_only=True, tag="request"):
     """A request, and how it was answered.
 
-    A refusal has its `code`, if it has one, its `error`, and for requests of bots what to do (`advice`) and
-    where the guide explains it. `by_key` is true if the key `f` has made the answer.
+    A refusal has an `error`, and most have a `code`. For requests of bots it also has `advice`, and in
+    `guide` a link that explains it. `by_key` is true if the key `f` made the answer.
     """
 
     id: str
@@ -44,7 +45,7 @@ class AnsweredRequest(Happening, frozen=True, kw_only=True, tag="request"):
 
 
 class AttemptedDelivery(Happening, frozen=True, kw_only=True, tag="delivery"):
-    """An attempt of a webhook. `error` is as in the log of deliveries, and `reason` says it in words.
+    """An attempt of a webhook. `error` is the name in the delivery log, and `reason` explains it.
 
     `retry_in` has the seconds to the next attempt; None if there is none.
     """
@@ -65,14 +66,14 @@ class AttemptedDelivery(Happening, frozen=True, kw_only=True, tag="delivery"):
 
 
 class PausedEndpoint(Happening, frozen=True, kw_only=True, tag="paused"):
-    """An endpoint has failed so often that only one delivery tries it, in `retry_in` seconds."""
+    """An endpoint has failed so often that it is suspended. One delivery tries it in `retry_in` seconds."""
 
     failed: int
     retry_in: int
 
 
 class DroppedLines(Happening, frozen=True, kw_only=True, tag="dropped"):
-    """So many happenings were not printed, because nobody has read those before."""
+    """A number of happenings were not printed, because nobody has read the ones before them."""
 
     number: int
 

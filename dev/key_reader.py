@@ -1,10 +1,10 @@
 """Reads commands from standard input: one for each key of a terminal, one for each line of anything else.
 
-Invariant: the terminal is as it was before, when the reader has stopped.
+Invariant: once the reader has stopped, the terminal is as it was before.
 
 On a terminal, keys arrive without Enter and are not shown (the mode cbreak). Ctrl-C is still a signal. While
-the shell has the terminal, after Ctrl-Z or behind `&`, nothing is read. The shell does not say when it gives
-the terminal back to a process that runs, so the reader looks.
+the shell has the terminal, after Ctrl-Z or behind `&`, nothing is read. The shell does not tell a
+running process that it has the terminal again, so the reader checks.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from typing import Any
 READ_BYTES = 4_096
 LONGEST_LINE = 1_024
 ESCAPE = b"\x1b"
-"""The beginning of what an arrow or another key without a character sends."""
+"""The first byte of an arrow, or of another key without a character."""
 LOOK_SECONDS = 0.5
-"""The time between two looks whether the shell has given the terminal back."""
+"""The time between two checks for the terminal."""
 
 
 class KeyReader:
@@ -37,7 +37,7 @@ class KeyReader:
         self._line = b""
 
     def start(self) -> None:
-        """Begin to read, in the running loop. A file is not read: nothing can wait for its next line."""
+        """Begin to read, in the running loop. A regular file is not read: no event loop can wait for it."""
         if self._is_terminal:
             # Otherwise they would stop the process when the shell has the terminal.
             for number in (signal.SIGTTIN, signal.SIGTTOU):

@@ -1,7 +1,7 @@
 """Happenings as lines for people, and as JSON for scripts.
 
-Invariant: a line fits 80 columns, unless it has a long path or a link, and no text of others steers the
-terminal.
+Invariant: a line fits 80 columns, unless it has a long path or a link, and no text from outside steers
+the terminal.
 
     14:13:20 200 GET   /bots/BOT_ID/voters/323456789012345678             998 left
     14:13:21 401 PATCH /bots/BOT_ID/stats                                 999 left
@@ -36,7 +36,7 @@ ROOM = COLUMNS - len(MARGIN)
 SLOW_MS = 1_000
 """An answer that takes this long has its duration in its line."""
 BOT_ID = "BOT_ID"
-"""The name of the demo bot's id in the .env file, which stands for it in paths."""
+"""The name of the demo bot's id in the .env file. Paths show it instead of the id."""
 
 
 def as_json(happening: Happening) -> str:
@@ -68,8 +68,10 @@ class DevLines:
             case AttemptedDelivery():
                 return self._delivery(happening)
             case PausedEndpoint(failed=failed, retry_in=seconds):
-                text = f"{failed} events have failed in a row; the next attempt is in {seconds} s"
-                return self._headed(happening, "->", [text], "red")
+                why = f"after {failed:,} failed events" if failed else "because it answered 410"
+                text = f"the endpoint is suspended, {why}; webhooks wait"
+                more = f"Press t when your receiver runs. Otherwise, the next attempt is in {seconds} s."
+                return self._headed(happening, "->", [text, more], "red")
             case DroppedLines(number=number):
                 return self._headed(happening, "-", [f"{number:,} lines were not printed"], "red")
             case DoneCommand(command=letter, text=text, ok=ok):
@@ -79,11 +81,12 @@ class DevLines:
 
     def _ready(self, ready: ReadyToServe) -> str:
         limits = "those of production" if ready.real_limits else "1,000 requests a window; see --real-limits"
+        key = "were added to" if ready.is_added else "are in"
         lines = [
             f"Votegate for development serves on {ready.url}",
-            "It deletes all data at its end.",
+            "It deletes all data when it stops.",
             "",
-            f"  your bot  {ready.bot_id}; its key and secret are in {ready.env_file}",
+            f"  your bot  {ready.bot_id}; its key and secret {key} {ready.env_file}",
             f"  webhooks  {ready.webhook}",
             f"  limits    {limits}",
             f"  guide     {ready.guide}",
@@ -115,7 +118,9 @@ class DevLines:
         line = f"{named}{who}, attempt {told.attempt}"
         if told.error is None:
             return self._headed(told, "->", [f"{line}: {told.status} after {told.duration_ms} ms"], "green")
-        following = f"the next attempt is in {told.retry_in} s" if told.retry_in is not None else "given up"
+        following = "given up"
+        if told.retry_in is not None:
+            following = f"the next attempt is in {told.retry_in} s" if told.retry_in else "it waits"
         lines = [f"{line}: failed ({told.error})", f"{told.reason}; {following}"]
         lines += [f"It answered: {told.answer}"] if told.answer is not None else []
         lines += [told.advice] if told.advice is not None else []
@@ -123,7 +128,7 @@ class DevLines:
         return self._headed(told, "->", lines, "yellow" if told.retry_in is not None else "red")
 
     def _headed(self, told: Happening, mark: str, lines: list[str], colour: str) -> str:
-        """Return lines behind the time and a mark, which has the colour. Those after the first are folded."""
+        """Return lines after the time and a coloured mark. All but the first are folded."""
         first, *rest = lines
         time = f"{datetime.fromtimestamp(told.at / 1_000):%H:%M:%S}"
         mark = f"{shown(mark):<3}"
@@ -133,7 +138,7 @@ class DevLines:
 
 
 def folded(text: str) -> str:
-    """Return a text of several lines, below the line that it belongs to. No link is broken."""
+    """Return a text on indented lines, below the line that it explains. No link is broken."""
     return textwrap.fill(
         text,
         COLUMNS,
@@ -145,7 +150,7 @@ def folded(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text of others without characters that would steer a terminal."""
+    """Return a text from outside without characters that would steer a terminal."""
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
     )

@@ -4,12 +4,12 @@ from core.clock import NS_PER_MS, Clock
 
 
 class MovedClock:
-    """The time of another clock, and as much more as it was moved.
+    """The time of another clock, plus the time by which this one was moved.
 
     Invariant: its three times move together, and none goes back.
 
-    Rules read it: votes, limits and sessions. Timers, the disk and the sender of webhooks keep the clock of
-    the machine, because a receiver compares the time of a webhook with its own clock.
+    The rules of votes, limits and sessions read it. Timers, the disk and the sender of webhooks read
+    the clock of the machine, because a receiver compares the time of a webhook with its own clock.
     """
 
     def __init__(self, machine: Clock) -> None:

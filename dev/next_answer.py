@@ -1,4 +1,4 @@
-"""The next answer to the bot, which the key `f` makes a refusal, a fault, or slow."""
+"""The next answer to the bot. The key `f` makes it a refusal, a failure, or slow."""
 
 from typing import Literal, get_args
 
@@ -13,13 +13,13 @@ SLOW_SECONDS = 15
 
 
 class NextAnswer:
-    """The plan for the next answer to a bot. It is used up by that answer."""
+    """The plan for the next answer to a bot. That answer uses it up."""
 
     def __init__(self) -> None:
         self.plan: Planned | None = None
 
     def turn(self) -> Planned | None:
-        """Go on to the next plan, behind the last one to none. Return it."""
+        """Choose the next plan, or none after the last one. Return it."""
         following = (*PLANS, None)
         at = PLANS.index(self.plan) + 1 if self.plan is not None else 0
         self.plan = following[at]

@@ -1,4 +1,4 @@
-"""Prints lines from a thread of its own: a pipe that nobody reads, or Ctrl-S, stops no request.
+"""Prints lines from a thread of its own, so a pipe that nobody reads, or Ctrl-S, delays no request.
 
 Invariant: at most `MOST` texts wait. Further ones are counted, and the count is printed in their place.
 """
@@ -19,9 +19,9 @@ class Printer:
     """Writes lines in their order.
 
     Args:
-        descriptor: that of the output. A buffer would fail again at the end of the process.
-        broken: is called in the thread once nobody can read the lines any more.
-        dropped: returns the line that stands for a number of texts.
+        descriptor: of the output. A buffered stream would fail again when the process ends.
+        broken: called in the thread once nobody can read the lines any more.
+        dropped: returns the line that replaces a number of texts.
     """
 
     def __init__(self, descriptor: int, broken: Callable[[], object], dropped: Callable[[int], str]) -> None:

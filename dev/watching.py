@@ -1,8 +1,8 @@
-"""Sees every answer and every delivery of a gateway, and tells a developer.
+"""Sees every answer and every delivery of a gateway, and reports them to the developer.
 
-The endpoints are wrapped before the application is made of them, so a wrapper knows the reply with its code.
+The endpoints are wrapped before the application is made of them, so a wrapper sees the reply with its code.
 The answer itself is reported when it is sent, like the lines of the access log, and so are the answers that
-no endpoint made. The id of the request joins the two. Deliveries are read from the log.
+no endpoint made. The id of the request joins the two. Deliveries are read from committed records.
 """
 
 import asyncio
@@ -21,12 +21,13 @@ from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.newest import Newest
-from dev.advice import ADVICE, PATH, Advice, advice_for_delivery
+from dev.advice import Advice, advice_for_delivery, advice_for_request
 from dev.happenings import AnsweredRequest, AttemptedDelivery, DoneCommand, Happening, PausedEndpoint
 from dev.next_answer import SLOW_SECONDS, NextAnswer, Planned, planned_refusal
 from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import Finish, Resource
+from handlers.routes import GUIDE
 from languages.said import Code, in_words
 from languages.texts import in_english
 from serving.application import bug
@@ -40,6 +41,7 @@ KEPT = 1_000
 SENT_CHARACTERS = 200
 """The characters of a refused body that are shown."""
 FAILED = BAD_REQUEST = 400
+"""The status of a refused body, and the first one of failures."""
 _CODES: Mapping[int, Code] = {404: "no_such_path", 405: "method_not_allowed"}
 """The codes of answers that no endpoint made."""
 
@@ -62,7 +64,7 @@ class Watching:
     """Tells of answers, deliveries and paused endpoints.
 
     Args:
-        machine: the clock of the machine, for what is outside of the rules.
+        machine: the clock of the machine, for all times but those of the rules.
         tell: is called with each happening, on the event loop.
     """
 
@@ -73,9 +75,13 @@ class Watching:
         """The address of the gateway, once it answers."""
         self.next_answer = NextAnswer()
         self.endpoints: dict[str, Mapping[str, Endpoint]] = {}
-        """The endpoints of each path by method, as they are without a developer."""
+        """The unwatched endpoints of each path, by method."""
         self.latest_delivery: str | None = None
         """The id of the delivery that was attempted last."""
+        self.is_paused = False
+        """True while votes wait for the endpoint to work again."""
+        self.sending: DoneCommand | None = None
+        """The command whose delivery is about to be queued. It is told in front of the attempt."""
         self._redactor = redactor
         self._seen = Newest[str, _Seen](KEPT)
         self._queued = Newest[str, DeliveryQueued](KEPT)
@@ -149,7 +155,8 @@ class Watching:
         if seen is not None and seen.reply.why is not None:
             code = seen.reply.why.code
         if code is not None and (seen is None or seen.operation in {None, *OF_BOTS}):
-            advice = ADVICE.get(code)
+            request = seen.request if seen is not None else None
+            advice = advice_for_request(code, request, told.path, told.limit)
         return structs.replace(
             told,
             code=code,
@@ -157,15 +164,15 @@ class Watching:
             retry_after=_retry_after(seen.reply) if seen is not None else None,
             sent=self._sent(seen.request) if seen is not None and told.status == BAD_REQUEST else None,
             advice=advice.text if advice is not None else None,
-            guide=self._place(advice) if advice is not None else None,
+            guide=self._link(advice) if advice is not None else None,
         )
 
     def _sent(self, request: Request) -> str | None:
         text = (request.body or b"").decode("utf-8", "replace")
         return self._redactor(text)[:SENT_CHARACTERS] or None
 
-    def _place(self, advice: Advice) -> str:
-        return f"{self.url}{PATH}#{advice.anchor}"
+    def _link(self, advice: Advice) -> str:
+        return f"{self.url}{GUIDE}#{advice.anchor}"
 
     # -- deliveries ------------------------------------------------------------------------------------------
 
@@ -175,11 +182,19 @@ class Watching:
             match event:
                 case DeliveryQueued():
                     self._queued[event.delivery_id] = event
+                    if self.sending is not None:
+                        self.tell(self.sending)
+                        self.sending = None
                 case DeliveryAttempted():
                     self._tell_attempt(event)
-                case EndpointHealthSet(suspension=paused) if paused is not None:
-                    seconds = self._seconds_to(paused.probe_ms)
-                    self.tell(PausedEndpoint(at=self.machine.now_ms(), failed=event.failed, retry_in=seconds))
+                case EndpointHealthSet(suspension=paused):
+                    self.is_paused = paused is not None
+                    if paused is not None:
+                        self._tell_pause(event.failed, paused.probe_ms)
+
+    def _tell_pause(self, failed: int, probe_ms: int) -> None:
+        seconds = self._seconds_to(probe_ms)
+        self.tell(PausedEndpoint(at=self.machine.now_ms(), failed=failed, retry_in=seconds))
 
     def _tell_attempt(self, event: DeliveryAttempted) -> None:
         queued, attempt = self._queued.get(event.delivery_id), event.attempt
@@ -201,7 +216,7 @@ class Watching:
                 answer=self._redactor(attempt.excerpt) or None,
                 retry_in=self._seconds_to(next_ms) if next_ms is not None else None,
                 advice=advice.text if advice is not None else None,
-                guide=self._place(advice) if advice is not None else None,
+                guide=self._link(advice) if advice is not None else None,
             )
         )
 

@@ -1,7 +1,7 @@
-"""The composition of `votegate dev`: a gateway that is watched, a demo bot, and a folder that is deleted.
+"""The composition of `votegate dev`: a watched gateway, a demo bot, and a temporary data folder.
 
-Invariants: it listens on loopback alone and delivers to loopback alone; it reads no setting of the
-environment or of a file; and it deletes no folder that it has not made.
+Invariants: it listens on loopback alone and delivers to loopback alone; it reads no setting from the
+environment or a file; and it deletes only folders that it, or an earlier one, has made.
 """
 
 import asyncio
@@ -23,9 +23,8 @@ from cli.demo import BOT, SERVER_COUNT, make_demo
 from core.actors import GATEWAY
 from core.clock import SystemClock
 from core.rows import WebhookEvent
-from dev.advice import PATH as GUIDE
 from dev.commands import DevCommands
-from dev.env_file import Credentials, NotOurs, read_credentials, write_env
+from dev.env_file import NAMES, Credentials, NotOurs, read_credentials, write_env
 from dev.happenings import DroppedLines, Happening, ReadyToServe
 from dev.key_reader import KeyReader
 from dev.lines import DevLines, as_json
@@ -35,6 +34,7 @@ from dev.watching import Watching
 from gateway.serve import Gateway, Logs, serve
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback
+from handlers.routes import GUIDE
 from kinds.bots import BOTS
 from listings.forms import WebhookSettings
 from listings.keys import KEY_BYTES, key_value
@@ -45,13 +45,14 @@ from settings.model import Settings, load_settings
 from storage.folder import LOCK
 from watchers.redaction import Redactor
 from watchers.security_log import LOGGER as SECURITY
+from webhook import suspension_log
 from webhook.messages import new_secret
 from wire.listening import forget_activation
 
 PREFIX = "votegate-dev-"
 """The beginning of the names of temporary data folders."""
 REQUESTS = 1_000
-"""Each limit of development."""
+"""The value of each limit in development."""
 STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when the terminal is closed
 
@@ -121,7 +122,7 @@ def refuse_beyond_loopback(options: DevOptions) -> None:
 
 @contextmanager
 def thrown_away_folder(data_dir: Path | None) -> Iterator[Path]:
-    """Make a data folder, and delete it at the end. Raises DevRefused for one that exists, and OSError."""
+    """Make a data folder, and delete it at the end. Raises DevRefused if it exists already, and OSError."""
     if data_dir is None:
         remove_leftovers(Path(tempfile.gettempdir()))
         path = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -184,7 +185,7 @@ async def develop(options: DevOptions) -> None:
     for number in STOPPING:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
             loop.add_signal_handler(number, stop.set)
-    forget_activation(os.environ)  # the sockets of systemd may be anywhere
+    forget_activation(os.environ)  # sockets from systemd may listen on any address
     clock = MovedClock(SystemClock())
     lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT))
     said: Callable[[Happening], str] = as_json if options.as_json else lines.of
@@ -199,7 +200,7 @@ async def develop(options: DevOptions) -> None:
                 options, data_dir, credentials, clock, lambda told: printer.print(said(told)), stop
             )
         if not options.as_json:
-            printer.print("The gateway has stopped. Its data are deleted.")
+            printer.print("The gateway has stopped. Its data is deleted.")
     finally:
         printer.close()
 
@@ -215,7 +216,7 @@ def _credentials(path: Path) -> Credentials:
 
 def _not_ours(path: Path) -> DevRefused:
     return DevRefused(
-        f"{path} is there already, and `votegate dev` has not written it; "
+        f"{path} is no small file, or has other values of {', '.join(NAMES)}; "
         "name another file: votegate dev --env-file votegate.env"
     )
 
@@ -228,7 +229,7 @@ async def _serve_watched(
     tell: Callable[[Happening], None],
     stop: asyncio.Event,
 ) -> None:
-    """Serve, and tell of everything that happens. Raises DevRefused, and what `serve` raises."""
+    """Serve, and report everything that happens. Raises DevRefused, and what `serve` raises."""
     token, logs = secrets.token_hex(32), _logs(options)
     watching = Watching(clock.machine, logs.output.redactor, tell)
     commands = DevCommands(watching, clock, token, BOT, stop.set)
@@ -239,7 +240,7 @@ async def _serve_watched(
         servers = options.servers if options.servers is not None else SERVER_COUNT
         await make_demo_bot(gateway, credentials, options.webhook, servers)
         try:
-            write_env(options.env_file, gateway.base_url, BOT, credentials)
+            is_added = write_env(options.env_file, gateway.base_url, BOT, credentials)
         except NotOurs:
             refused.append(_not_ours(options.env_file))
         except OSError as error:
@@ -252,7 +253,7 @@ async def _serve_watched(
             return
         watching.url = gateway.base_url
         keys.start()
-        watching.tell(_ready(options, gateway.base_url, clock.now_ms()))
+        watching.tell(_ready(options, gateway.base_url, clock.now_ms(), is_added=is_added))
 
     try:
         settings = dev_settings(options, data_dir, token)
@@ -265,10 +266,11 @@ async def _serve_watched(
 
 
 def _logs(options: DevOptions) -> Logs:
-    """Let warnings and errors go to standard error. The developer sees everything else as it happens."""
+    """Send warnings and errors to standard error. Everything else is printed as a happening."""
     output = LogOutput("json" if options.as_json else "text", Redactor(), standard_error())
     begin_logging(output, "WARNING")
     logging.getLogger(SECURITY).setLevel(logging.WARNING)
+    logging.getLogger(suspension_log.__name__).setLevel(logging.ERROR)  # `PausedEndpoint` says it
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     return Logs(output, errors)
@@ -279,12 +281,13 @@ def _has_colours() -> bool:
     return os.isatty(STANDARD_OUTPUT) and not is_plain
 
 
-def _ready(options: DevOptions, url: str, now_ms: int) -> ReadyToServe:
+def _ready(options: DevOptions, url: str, now_ms: int, *, is_added: bool) -> ReadyToServe:
     return ReadyToServe(
         at=now_ms,
         url=url,
         bot_id=BOT,
         env_file=str(options.env_file),
+        is_added=is_added,
         webhook=options.webhook,
         guide=f"{url}{GUIDE}",
         real_limits=options.real_limits,

@@ -72,6 +72,7 @@ class RouteOf(Generic[E]):
         has_events: True if it also answers with server-sent events, to clients that accept them.
         takes_file: True if the body is a file, up to the size of an upload.
         is_kept: True if the answer is the same for everybody and may be kept.
+        is_lenient: True if the path may end in one slash. Paths of bots always may.
         kind: the kind of listing that it is for; None for all of them.
         of: the part that the kind must have, if it takes one.
     """
@@ -94,6 +95,7 @@ class RouteOf(Generic[E]):
     has_events: bool = False
     takes_file: bool = False
     is_kept: bool = False
+    is_lenient: bool = False
     kind: Kind | None = None
     of: PartName | None = None
 
@@ -223,7 +225,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
-    public, takes_files, kept = set[str](), set[str](), set[str]()
+    public, takes_files, kept, lenient = set[str](), set[str](), set[str](), set[str]()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
@@ -237,6 +239,8 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
             takes_files.add(route.path)
         if route.is_kept:
             kept.add(route.path)
+        if route.is_lenient:
+            lenient.add(route.path)
 
     def most_bytes(headers: Mapping[str, str]) -> int | None:
         return callers.tools.upload_bytes if callers.operator.knows(headers.get("Authorization")) else None
@@ -250,6 +254,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
         else Resource(
             path,
             endpoints,
+            lenient=path in lenient,
             names=names[path],
             most_bytes=most_bytes if path in takes_files else usual_size,
             keeping=AnswerKeeping() if path in kept else None,

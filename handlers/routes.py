@@ -131,6 +131,14 @@ DOCUMENTS = (
         text="bots.md",
     ),
     DocumentPage(
+        "/docs/dev",
+        "A platform to try",
+        "readDevelopment",
+        "Read about the gateway for development",
+        "The page describes `votegate dev`: a platform on a developer's own machine.",
+        text="dev.md",
+    ),
+    DocumentPage(
         "/docs/coming-from",
         "From other lists",
         "readChanges",
@@ -170,6 +178,7 @@ def _document(row: DocumentPage) -> Route:
         outcome="The page.",
         content_type=HTML,
         is_kept=True,
+        is_lenient=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Elements of HTML as text. Invariant: text is never markup: `el` escapes all that is no element already."""
+"""Elements of HTML as text. Invariant: text is never markup. `el` escapes everything that is not `Html`."""
 
 import re
 from collections.abc import Iterable

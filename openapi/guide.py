@@ -2,7 +2,7 @@
 
     Markdown -> cmark, which drops raw HTML -> the changes below
 
-cmark writes each tag in one way, so a tag is known by its look.
+cmark writes each tag in only one way, so regular expressions find them.
 """
 
 import re
@@ -20,6 +20,7 @@ _TAG = re.compile(r"<[^>]+>")
 _PLATFORM = re.compile(r"\bVotegate\b(?!/)")
 _NAMES = {
     "sh": "Shell",
+    "text": "Output",
     "python": "Python",
     "js": "JavaScript",
     "ts": "TypeScript",
@@ -31,7 +32,7 @@ PAGES = {
     "webhooks.md": f"{REFERENCE}#webhook",
     **{each.text: each.path for each in DOCUMENTS if each.text},
 }
-"""The pages that show a text of `docs/`, or say the same as one."""
+"""The page that each text of `docs/` has, or that says the same."""
 
 
 class Guide(NamedTuple):
@@ -43,10 +44,10 @@ class Guide(NamedTuple):
 
 
 def guide_of(html: str, name: str) -> Guide:
-    """Return the guide of the HTML that cmark makes of a text of ours.
+    """Return the guide in the HTML that cmark makes from one of our texts.
 
     Args:
-        name: the name of the platform, which takes the place of Votegate's.
+        name: the name of the platform, which replaces that of Votegate.
     """
     html = _PLATFORM.sub(lambda _: escape(name), html)
     title = _TITLE.search(html)
@@ -64,7 +65,7 @@ def guide_of(html: str, name: str) -> Guide:
     content = _TITLE.sub("", html, count=1)
     content = _HEADING.sub(heading, content)
     content = _CODE.sub(_block, content)
-    content = _LINK.sub(_link, content).replace("<th></th>", "<td></td>")  # nothing is no heading
+    content = _LINK.sub(_link, content).replace("<th></th>", "<td></td>")  # an empty cell is no heading
     text = unescape(_TAG.sub("", title[1])) if title is not None else ""
     return Guide(text, Html(content), tuple(headings))
 

@@ -1,5 +1,5 @@
-"""The pages of the documents: the API for bots, the management API, and the guide. Invariant: they read
-whole without script.
+"""The pages of the documents: the API for bots, the management API, and the guide. Invariant: they can be
+read without script.
 
 Each is made of the OpenAPI document, or of a text, and is the same for everybody. On a gateway with a site,
 it loads the style, the icons and one script from there, under the policy of the site. Without a site, the
@@ -86,7 +86,7 @@ def bots_page(document: Node, frame: PageFrame) -> str:
         section(anchor, title, *reference.webhook(hooks[name])) for name, (anchor, title) in _WEBHOOKS.items()
     ]
     lead = (
-        "Two requests and a webhook: push your bot's counts, ask whether a user has voted, and hear of each "
+        "Two requests and a webhook: push your bot's counts, ask whether a user has voted, and receive each "
         "vote as it happens."
     )
     return _page(
@@ -143,7 +143,7 @@ def management_page(document: Node, frame: PageFrame) -> str:
         ],
         (
             _title("Management API", document),
-            el("p", "For the operators of the platform, and for programs of theirs.", class_="lead"),
+            el("p", "For the platform's operators and their programs.", class_="lead"),
             _filter(len(every)),
             *_before(frame, "OPERATOR_TOKEN", "the operator token"),
             *sections,
@@ -211,7 +211,7 @@ def _filter(count: int) -> Html:
         el("p", f"{count} requests", class_="hint", id="shown", role="status"),
         class_="field",
     )
-    return el("div", field, class_="by-script", role="search")
+    return el("div", field, class_="by-script gap", role="search")
 
 
 def _page(frame: PageFrame, path: str, contents: Contents, content: Iterable[Html]) -> str:

@@ -134,7 +134,9 @@ class Reference:
             each = found(self._document, parameter)
             fields.append(
                 FieldLine(
-                    *(each["name"], each["schema"], each["description"]),
+                    each["name"],
+                    each["schema"],
+                    each["description"],
                     is_required=each["required"],
                     place=f"in the {each['in']}",
                 )
@@ -299,7 +301,7 @@ class Reference:
         return el("dl", *parts, class_="params")
 
     def _type(self, schema: Node) -> list[str]:
-        """Return the kind of a value in words, with links to other schemas."""
+        """Return the type of a value in words, with links to other schemas."""
         if "$ref" in schema:
             name = name_in(schema)
             self._schemas[name] = None

@@ -1,5 +1,5 @@
-"""Requests as commands and programs, made from the document. Invariant: a sample needs nothing but its
-language, and no secret is written in it.
+"""Requests as commands and programs, made from the document. Invariant: a sample needs only its language, and
+no secret is written in it.
 
 A sample takes the address of the gateway and the secret from the environment: `API`, and `API_KEY` or
 `OPERATOR_TOKEN`. It fails if the gateway refuses.
@@ -47,7 +47,7 @@ class SampleRequest(NamedTuple):
 
 
 def sample_of(document: Node, method: str, path: str, operation: Node) -> SampleRequest:
-    """Return the request of an operation, without what may be left out."""
+    """Return the request of an operation, without its optional parameters."""
     query = {}
     for parameter in operation.get("parameters", ()):
         each = found(document, parameter)

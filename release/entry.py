@@ -26,7 +26,10 @@ def main() -> None:
     unpacked: str = sys._MEIPASS  # type: ignore[attr-defined]  # made by PyInstaller
     with contextlib.suppress(OSError):  # not every file system has locks
         fcntl.flock(os.open(unpacked, os.O_RDONLY), fcntl.LOCK_SH)
-    if sys.argv[1:2] == ["serve"]:  # nothing that happens to the folder or its disk later can stop an import
+    if sys.argv[1:2] in (
+        ["serve"],
+        ["dev"],
+    ):  # nothing that happens to the folder or its disk later can stop an import
         sys.unpacking.unpack_all()  # type: ignore[attr-defined]  # made by unpacking.py
     if sys.argv[1:] == ["fold-disk"]:
         from cli.fold_disk import main as fold_disk

@@ -1,7 +1,8 @@
 """Libraries and files that the binary's second process unpacks when it imports what needs them.
 
 PyInstaller's own program unpacks Python alone: it writes in pieces of 4 KB, and most of a command's time went
-into files that it did not use. `serve` unpacks the rest first, and any other command just the files it needs.
+into files that it did not use. `serve` and `dev` unpack the rest first, and any other command just the files
+that it needs.
 
 Invariant: modules and files come from the file that this process was started from. An upgrade puts another
 file at its path, so this process keeps the old one open.

@@ -18,7 +18,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PACKAGE = "votegate"
 NO_ROOMS = {"tests", "bench", "demo", "release"}
-PAGES = ("docs/bots.md", "docs/coming-from.md")
+PAGES = ("docs/bots.md", "docs/coming-from.md", "docs/dev.md")
 """Texts outside of the rooms that the gateway serves."""
 NAMED = re.compile(r"^([\w.-]+)", re.MULTILINE)
 PIN = re.compile(r"^([\w.-]+)==([\d.]+)", re.MULTILINE)

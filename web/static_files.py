@@ -25,6 +25,7 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 _COMMENT = re.compile(rb"/\*(?!!).*?\*/\n?", re.DOTALL)
+_MARGIN = re.compile(rb"^[ \t]*(//.*\n)?", re.MULTILINE)
 DIGEST_CHARACTERS = 16
 HEADERS: Mapping[str, str] = {
     "cache-control": "public, max-age=31536000, immutable",
@@ -99,6 +100,9 @@ def read_static_files() -> StaticFiles:
 
 
 def _content(path: Path) -> bytes:
-    """Return the content to send: of styles without comments, but for licences."""
+    """Return the content to send: of styles without comments, but for licences; of our own files without
+    lines of comment and without margins."""
     content = path.read_bytes()
-    return _COMMENT.sub(b"", content) if path.suffix == ".css" else content
+    if path.suffix == ".css":
+        content = _COMMENT.sub(b"", content)
+    return _MARGIN.sub(b"", content) if path.suffix in {".css", ".js"} and path.parent == FOLDER else content

@@ -7,7 +7,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const ENTRIES = ["index", "topgg"]; // each has its lines under "exports" in package.json
-const INTERNAL = ["exchange", "replies"]; // their types are in no type of an entry
+const INTERNAL = ["exchange", "replies"]; // no type of an entry uses their types
 
 const require = createRequire(import.meta.url);
 

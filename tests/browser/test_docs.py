@@ -61,14 +61,6 @@ def test_a_filter_shows_the_requests_with_all_of_its_words(browser: Browser, gat
         expect(page.locator("article.call:visible")).to_have_count(every)
 
 
-def test_a_link_to_a_hidden_request_shows_it(browser: Browser, gateway: ThreadGateway) -> None:
-    with visiting(browser, gateway) as visitor:
-        page = visitor.see(MANAGEMENT)
-        page.get_by_label("Filter").fill("webhook")
-        page.evaluate("location.hash = '#removeBot'")
-        expect(page.locator("#removeBot")).to_be_in_viewport()
-
-
 @pytest.mark.parametrize("path", [REFERENCE, MANAGEMENT])
 def test_without_script_everything_is_there_but_what_needs_it(
     browser: Browser, gateway: ThreadGateway, path: str

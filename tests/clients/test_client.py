@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,6 +72,22 @@ def test_a_key_that_cannot_be_one_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(ValueError, match="The key must be") as error:
         Client(key, BOT, "https://votes.example")
     assert not key or key not in str(error.value)
+
+
+def test_the_first_failure_of_each_call_is_logged_without_the_key(
+    open_world: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = open_world(*[refusal(503, "Nothing can be written right now.")] * 2, OK)
+
+    async def go() -> None:
+        async with world.client() as client:
+            await client.post_stats(7)
+
+    asyncio.run(go())
+    host = world.server.address.removeprefix("http://")
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert line == f"A request to {host} waits 1 s: 503 Nothing can be written right now."
+    assert KEY not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -204,5 +221,5 @@ def test_a_caller_that_gives_up_holds_up_nobody(open_world: Open) -> None:
 def test_errors_of_one_kind_are_caught_together() -> None:
     assert issubclass(TooFarOff, InvalidRequest)
     assert issubclass(CountUnknown, Unavailable)
-    assert str(RateLimited("Too many requests.", wait=5, status=429)) == "429 Too many requests."
+    assert str(RateLimited("Too many requests.", wait=5, status=429)) == "429 Too many requests. Wait 5 s."
     assert str(Unavailable("No answer.")) == "No answer."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dev.advice import ADVICE, PATH
+from dev.advice import ADVICE
 from dev.happenings import (
     AnsweredRequest,
     AttemptedDelivery,
@@ -13,6 +13,7 @@ from dev.happenings import (
     ReadyToServe,
 )
 from dev.lines import DevLines, as_json
+from handlers.routes import GUIDE
 from languages.said import SAID, Code, in_words
 from tests.support.gateways import BOT, USER
 
@@ -55,7 +56,7 @@ def refusal(code: Code) -> AnsweredRequest:
         error=in_words(code, SAID[code].facts),
         retry_after=7_200,
         advice=advice.text,
-        guide=f"{URL}{PATH}#{advice.anchor}",
+        guide=f"{URL}{GUIDE}#{advice.anchor}",
         by_key=True,
     )
 
@@ -66,8 +67,9 @@ EVERYTHING: list[Happening] = [
         url=URL,
         bot_id=BOT,
         env_file="votegate.env",
+        is_added=True,
         webhook=f"{URL}/votes",
-        guide=URL + PATH,
+        guide=URL + GUIDE,
         real_limits=False,
     ),
     request(),

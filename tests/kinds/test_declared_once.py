@@ -20,11 +20,11 @@ from tests.support.gateways import ROOT
 
 
 def product_files() -> list[Path]:
-    """The files of the program, but for tests and documents."""
+    """The files of the program, but for tests, documents, and the clients of the public API."""
     names = subprocess.run(
         ["git", "ls-files", "*.py", "*.html"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
-    away = {"tests", "bench", "docs", "examples", "kinds"}
+    away = {"tests", "bench", "clients", "docs", "examples", "kinds"}
     return [ROOT / name for name in names if name.partition("/")[0] not in away and (ROOT / name).exists()]
 
 
@@ -35,6 +35,10 @@ def test_no_file_but_its_declaration_names_a_field_of_a_profile(field: str) -> N
 
 NAMES_KINDS = {
     "cli/demo.py": "the demo bot",
+    "dev/advice.py": "the public API, which is for bots",
+    "dev/commands.py": "the demo bot",
+    "dev/lines.py": "the public API, which is for bots",
+    "gateway/development.py": "the demo bot",
     "demo/known.py": "the invented platform of the demo",
     "demo/plan.py": "the invented listings of the demo",
     "handlers/routes.py": "the public API, which is for bots",
@@ -46,6 +50,8 @@ NAMES_KINDS = {
 NO_KINDS = {
     "listings/stats_problems.py": "a field of pushes that others call `servers`",
     "openapi/document.py": "the servers of OpenAPI",
+    "release/wheel.py": "the guide for bot developers",
+    "web/templates/people/manage_overview.html": "the guide for bot developers",
     "web/templates.py": "the folder of templates of pages",
     "web/templates/people/manage_votes.html": "the unit of a chart",
     "web/templates/people/vote_chart.html": "the unit of a chart",

@@ -2,7 +2,9 @@
 
 import pytest
 
+from handlers.routes import DOCUMENTS
 from openapi.guide import guide_of
+from release.wheel import PAGES
 from web.markdown import html_of
 
 TEXT = """# A bot that *rewards*
@@ -48,6 +50,10 @@ def test_links_lead_to_pages_and_never_to_files_of_the_source(content: str) -> N
 def test_code_is_a_block_with_its_language_and_raw_html_is_left_out(content: str) -> None:
     assert '<div class="block"><header><span>Python</span></header><pre><code>print(&quot;' in content
     assert "<b>" not in content
+
+
+def test_the_packages_have_the_texts_that_are_pages() -> None:
+    assert set(PAGES) == {f"docs/{each.text}" for each in DOCUMENTS if each.text}
 
 
 def test_the_text_names_the_platform(content: str) -> None:

@@ -158,6 +158,12 @@ def test_a_page_without_a_site_has_its_style_and_no_script(tmp_path: Path) -> No
             assert not shown.seen & {"script", "link", "img", "form"}
 
 
+@pytest.mark.parametrize("path", [each.path for each in DOCUMENTS])
+def test_a_page_may_be_asked_for_with_a_slash(path: str, gateway: ThreadGateway) -> None:
+    assert gateway.request("GET", f"{path}/").text == gateway.request("GET", path).text
+    assert gateway.request("GET", f"{path}//").status_code == 404
+
+
 def test_the_page_refuses_in_json(gateway: ThreadGateway) -> None:
     response = gateway.request("POST", "/docs")
     assert (response.status_code, response.json()["error"]) == (405, "Method not allowed. Use GET.")

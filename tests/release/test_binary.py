@@ -109,6 +109,7 @@ def test_it_serves_a_demo_bot_for_development(binary: Path, tmp_path: Path, rece
         user = dev.press("v")["user"]
         assert dev.next("delivery")["status"] == 204
         assert dev.voted(user)["voted"] is True
+        assert 'id="webhooks-that-fail"' in dev.request("GET", "/docs/bots").text
         assert [*dev.temporary.glob("votegate-dev-*")]
         assert dev.end(signal.SIGTERM) == 0
         assert not [*dev.temporary.glob("votegate-dev-*")]

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from core.version import VERSION
-from release.wheel import bounds
+from release.wheel import PAGES, bounds
 from server import Commands, cli
 from tests.support.gateways import ROOT, USER, WAIT_SECONDS
 from tests.support.installed_gateway import InstalledGateway, answered
@@ -92,7 +92,7 @@ def test_the_wheel_holds_every_file_of_every_room(wheel: Path) -> None:
         for path in room.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert names == kept | {"server.py", "__init__.py", "__main__.py", "core/built.py"}
+    assert names == kept | {*PAGES, "server.py", "__init__.py", "__main__.py", "core/built.py"}
     assert "webhook/locales/de/LC_MESSAGES/votegate.po" in names
 
 

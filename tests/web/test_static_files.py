@@ -26,9 +26,15 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
 
 
 def sent(path: Path) -> bytes:
-    """Return the content of a file as it is sent: styles have no comments."""
+    """Return the content of a file as it is sent: styles have no comments, and our own files no lines of
+    comment and no margins."""
     content = path.read_bytes()
-    return re.sub(rb"/\*.*?\*/\n?", b"", content, flags=re.DOTALL) if path.suffix == ".css" else content
+    if path.suffix == ".css":
+        content = re.sub(rb"/\*.*?\*/\n?", b"", content, flags=re.DOTALL)
+    if path.parent.name == "vendor" or path.suffix not in {".css", ".js"}:
+        return content
+    lines = [line.lstrip(b" ") for line in content.split(b"\n")]
+    return b"\n".join(line for line in lines if not line.startswith(b"//"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -30,14 +30,16 @@ export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
 
 /** Settings of `autoPost`. */
 export interface AutoPostOptions {
-  /** Seconds between two pushes; 3600. The platform allows two pushes in two hours. */
+  /** Seconds between two pushes; by default 3600. The platform allows two pushes in two hours. */
   readonly interval?: number | undefined;
-  /** The number of commands, pushed beside the servers. */
+  /** The number of commands, pushed together with the servers. */
   readonly commandCount?: number | undefined;
   /** Called after each push. */
   readonly onPost?: ((counts: Counts) => unknown) | undefined;
-  /** Called with each failure. Without it, failures are written to the console. */
+  /** Called with each failure. Without it, failures are logged. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Gets each line of the log; by default `console.warn`. */
+  readonly log?: ((line: string) => unknown) | undefined;
   /** Replaces the clock of the computer. */
   readonly clock?: Clock | undefined;
 }
@@ -50,10 +52,10 @@ export interface AutoPoster {
 const HOUR = 3600;
 const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
-const LEAST_PAUSE = 60; // an answer that asks for less gets this one
+const LEAST_WAIT = 60; // after a failure, even if the platform asks for less
 
 /**
- * Push the servers of a bot as soon as it is ready, then once an hour. Nothing is ever thrown into the bot.
+ * Push the servers of a bot as soon as it is ready, then once an hour. It never throws into the bot.
  *
  * Among the processes that a `ShardingManager` starts, only the one of shard 0 pushes, for all.
  */
@@ -65,7 +67,7 @@ export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}
 }
 
 async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: AbortSignal): Promise<void> {
-  const { interval = HOUR, clock = backgroundClock, onPost, onError = (error) => console.error(`Votegate: ${String(error)}`) } = options;
+  const { interval = HOUR, clock = backgroundClock, log = console.warn, onPost, onError } = options;
   for (;;) {
     let pause = interval;
     try {
@@ -79,15 +81,16 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
       }
     } catch (error) {
       pause = pauseAfter(error, interval);
-      // After restarts the limit may be used up: the counts go out later, and there is nothing to report.
-      if (!(error instanceof RateLimited)) await quietly(() => onError(error));
+      const line = `The counts were not pushed (${(error as Error).message}). Next try in ${Math.ceil(pause)} s.`;
+      // After a restart the limit may be used up. The counts go out later, so this is no failure.
+      await quietly(() => (onError && !(error instanceof RateLimited) ? onError(error) : log(line)));
     }
     await clock.sleep(pause * 1000, stopped);
   }
 }
 
 function pauseAfter(error: unknown, interval: number): number {
-  if (error instanceof RateLimited || error instanceof Unavailable) return Math.min(Math.max(error.wait ?? AFTER_FAILURE, LEAST_PAUSE), LONGEST_WAIT);
+  if (error instanceof RateLimited || error instanceof Unavailable) return Math.min(Math.max(error.wait ?? AFTER_FAILURE, LEAST_WAIT), LONGEST_WAIT);
   return error instanceof VotegateError ? interval : AFTER_FAILURE;
 }
 

@@ -2,21 +2,24 @@ import { errorIn, isTemporary, lacksFields, usedUpFor } from "./replies";
 import { systemClock, type Clock } from "./clock";
 import { RateLimited, type VotegateError } from "./errors";
 import { exchange, type Reply, type Outgoing } from "./exchange";
+import { quietly } from "./quietly";
 
 /** Settings of a client. */
 export interface ClientOptions {
-  /** The API key of the bot, and nothing before it. */
+  /** The API key of the bot, without a word such as `Bearer`. */
   readonly key: string;
   /** The id of the bot, as text: a number would be rounded. */
   readonly botId: string;
   /** The address of the platform, such as `https://votes.example`. */
   readonly baseUrl: string;
-  /** Seconds in which an answer must be there; 10. */
+  /** Seconds that one request may take; by default 10. */
   readonly timeout?: number | undefined;
-  /** Seconds that a call may spend with waiting before it fails; 60. */
+  /** Seconds that one call may wait between its requests; by default 60. */
   readonly longestWait?: number | undefined;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Gets each line of the log; by default `console.warn`. */
+  readonly log?: ((line: string) => unknown) | undefined;
   /** Replaces the clock of the computer. */
   readonly clock?: Clock | undefined;
 }
@@ -33,7 +36,7 @@ export interface Counts {
 export interface VoteStatus {
   /** True if the user has voted in the last 24 hours. */
   readonly voted: boolean;
-  /** How often the user has ever voted. */
+  /** All votes of the user for the bot, ever. */
   readonly votes: number;
   /** The time of the latest vote; `null` for never. */
   readonly lastVote: Date | null;
@@ -52,7 +55,7 @@ const LONGEST_BACK_OFF = 60;
 /**
  * Pushes the counts of a bot, and asks for votes.
  *
- * Waits and sends again after 429, 5xx and a broken connection, as long as the waits of a call stay within `longestWait`.
+ * Sends a request again after 429, 5xx and a broken connection. The waits of a call take at most `longestWait` seconds together.
  */
 export class Client {
   readonly #url: string;
@@ -60,10 +63,11 @@ export class Client {
   readonly #timeout: number;
   readonly #longestWait: number;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #log: (line: string) => unknown;
   readonly #clock: Clock;
   /** For each endpoint, the monotonic time until which its limit is used up. */
   readonly #usedUpUntil: Record<Endpoint, number> = { stats: 0, voters: 0 };
-  /** Callers whose counts are under way or wait, oldest first. */
+  /** The pushes that have no result yet, oldest first. */
   readonly #pushes: Push[] = [];
   #pushing = false;
 
@@ -73,14 +77,14 @@ export class Client {
     this.#timeout = options.timeout ?? 10;
     this.#longestWait = options.longestWait ?? 60;
     this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#log = options.log ?? console.warn;
     this.#clock = options.clock ?? systemClock;
   }
 
   /**
    * Push one count or both.
    *
-   * One push is under way at a time. Counts that wait for it are replaced by newer ones, and all their callers get the
-   * result of the push that carries the newest.
+   * One push is under way at a time. Those that come meanwhile become one, with the newest counts.
    *
    * @throws VotegateError
    */
@@ -139,7 +143,7 @@ export class Client {
     this.#pushing = false;
   }
 
-  /** Send a request until it succeeds, is refused for good, or the next wait would be too long. It is drafted for each try. */
+  /** Send a request until it succeeds, is refused for good, or would wait too long. `draft` returns the request of each try. */
   async #send(endpoint: Endpoint, draft: () => Outgoing): Promise<Reply> {
     let waited = 0;
     let wait = 0;
@@ -149,7 +153,9 @@ export class Client {
       wait = Math.max(wait, usedUp);
       if (wait > 0) {
         waited += wait;
-        if (waited > this.#longestWait) throw failure ?? limitUsedUp(wait);
+        if (waited > this.#longestWait) throw failure ?? new RateLimited({ status: 0, text: "The limit is used up.", requestId: null }, wait);
+        const line = `A request to ${new URL(this.#url).host} waits ${Math.ceil(wait)} s: ${failure?.message}`;
+        if (backOff === 2) void quietly(() => this.#log(line));
         await this.#clock.sleep((wait + Math.random()) * 1000);
       }
       try {
@@ -162,7 +168,7 @@ export class Client {
     }
   }
 
-  /** Send a request once, and take note of what its answer says about the limit. */
+  /** Send a request once, and remember until when its limit is used up. */
   async #try(endpoint: Endpoint, request: Outgoing): Promise<Reply> {
     const reply = await exchange(this.#fetch, this.#timeout, request);
     const usedUp = usedUpFor(reply);
@@ -171,11 +177,6 @@ export class Client {
     if (error) throw error;
     return reply;
   }
-}
-
-function limitUsedUp(seconds: number): RateLimited {
-  const wait = Math.ceil(seconds);
-  return new RateLimited({ status: 0, text: `The limit is used up for another ${wait} seconds.`, requestId: null }, wait);
 }
 
 /** Refuse a key that no header can carry: the error of `fetch` would print it. */
@@ -188,14 +189,13 @@ function checkedKey(key: string): string {
 
 function checkedId(id: string, name: string): string {
   if (typeof id !== "string" || !/^\d{17,20}$/.test(id)) {
-    throw new TypeError(`${name} must be text of 17 to 20 digits: a number would be rounded`);
+    throw new TypeError(`${name} must be 17 to 20 digits, as text`);
   }
   return id;
 }
 
 function checkedUrl(url: string): string {
-  const { protocol, username } = new URL(url);
-  if (!/^https?:$/.test(protocol) || username) throw new TypeError("baseUrl must begin with https:// or http://, without a user");
+  if (!/^https?:\/\/[^@]+$/i.test(url) || !URL.canParse(url)) throw new TypeError("baseUrl must be like https://votes.example");
   return url.replace(/\/+$/, "");
 }
 

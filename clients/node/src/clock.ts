@@ -1,10 +1,10 @@
-/** The times and waits of the client. A test hands in its own. */
+/** The times and waits of the client. Tests replace it. */
 export interface Clock {
   /** The time of day, in milliseconds since 1970. */
   now(): number;
   /** A time in milliseconds that never jumps. */
   monotonic(): number;
-  /** Waits. Rejects with the reason of the signal as soon as that is aborted. */
+  /** Wait. Rejects with the reason of the signal as soon as it is aborted. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -32,5 +32,5 @@ function sleeping(keepsAlive: boolean): Clock["sleep"] {
 /** The clock of the computer. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), sleep: sleeping(true) };
 
-/** The same; but a program may end while one waits. */
+/** The same, but its waits do not keep the program running. */
 export const backgroundClock: Clock = { ...systemClock, sleep: sleeping(false) };

@@ -1,23 +1,23 @@
-/** Facts about a failure that every error of the client has. */
+/** The fields that every error of the client has. */
 export interface Failure {
   /** The status of the answer; 0 if there was none. */
   readonly status: number;
   /** The text of the answer, to be shown to the people who run the bot. */
   readonly text: string;
-  /** The id of the answer, by which the operators find it in their log. */
+  /** The id of the request. With it, the operators find the request in their log. */
   readonly requestId: string | null;
-  /** The error below, such as a broken connection. */
+  /** The error that caused this one, such as a broken connection. */
   readonly cause?: unknown;
 }
 
-/** The client could not do as asked. The classes below say why. */
+/** The base of all errors of this client. A redirect is this error itself. */
 export class VotegateError extends Error implements Failure {
   readonly status: number;
   readonly text: string;
   readonly requestId: string | null;
 
-  constructor({ status, text, requestId, cause }: Failure) {
-    super(status ? `${status} ${text}` : text, cause === undefined ? {} : { cause });
+  constructor({ status, text, requestId, cause }: Failure, advice = "") {
+    super((status ? `${status} ${text}` : text) + advice, cause === undefined ? {} : { cause });
     this.name = new.target.name;
     this.status = status;
     this.text = text;
@@ -57,7 +57,7 @@ export class RateLimited extends VotegateError {
   readonly wait: number | null;
 
   constructor(failure: Failure, wait: number | null) {
-    super(failure);
+    super(failure, wait === null ? "" : ` Wait ${Math.ceil(wait)} s.`);
     this.wait = wait;
   }
 }

@@ -26,7 +26,7 @@ const MOST_BYTES = 1024 * 1024;
  */
 export async function exchange(fetch: typeof globalThis.fetch, timeout: number, request: Outgoing): Promise<Reply> {
   const { method, headers, body } = request;
-  const late = new AbortController(); // with a timer: half the cost of AbortSignal.timeout
+  const late = new AbortController(); // a timer and a controller cost half as much as AbortSignal.timeout
   const timer = setTimeout(() => late.abort(new Error(`No answer came within ${timeout} seconds.`)), Math.min(timeout * 1000, LONGEST_TIMER));
   try {
     const response = await fetch(request.url, { method, headers, body, redirect: "manual", signal: late.signal });
@@ -41,7 +41,7 @@ export async function exchange(fetch: typeof globalThis.fetch, timeout: number, 
   }
 }
 
-/** Return the body; nothing if it is too large. A reader is faster than `for await`. */
+/** Return the body; an empty text if it is too large. A reader is faster than `for await`. */
 async function textOf(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   const chunks: Uint8Array[] = [];
@@ -67,7 +67,7 @@ function objectIn(text: string): Reply["body"] {
   }
 }
 
-/** Return the reason of a failed request: it is in the cause, and "fetch failed" alone helps nobody. */
+/** Return the reason of a failed request. `fetch` has it in the cause; its own message is only "fetch failed". */
 function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }

@@ -34,9 +34,9 @@ export interface Event {
 }
 
 export type Delivery =
-  | { readonly on: "vote"; readonly value: Vote }
-  | { readonly on: "test"; readonly value: Test }
-  | { readonly on: "event"; readonly value: Event };
+  | { readonly on: "onVote"; readonly value: Vote }
+  | { readonly on: "onTest"; readonly value: Test }
+  | { readonly on: "onEvent"; readonly value: Event };
 
 /** Read the body of a genuine webhook. Return null if it is not JSON, or none of the three. */
 export function read(id: string, body: Uint8Array): Delivery | null {
@@ -47,11 +47,11 @@ export function read(id: string, body: Uint8Array): Delivery | null {
   if (type !== null) {
     const at = typeof raw.at === "number" ? new Date(raw.at) : null;
     const stars = typeof raw.stars === "number" ? raw.stars : null;
-    return { on: "event", value: { id, type, ...listing, user, at, reason: text(raw.reason), stars, raw } };
+    return { on: "onEvent", value: { id, type, ...listing, user, at, reason: text(raw.reason), stars, raw } };
   }
   if ("type" in raw || user === null) return null;
-  if (raw.test === true) return { on: "test", value: { id, user } };
-  if (raw.test === false && Object.values(listing).some(Boolean)) return { on: "vote", value: { id, user, ...listing } };
+  if (raw.test === true) return { on: "onTest", value: { id, user } };
+  if (raw.test === false && Object.values(listing).some(Boolean)) return { on: "onVote", value: { id, user, ...listing } };
   return null;
 }
 

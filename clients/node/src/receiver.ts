@@ -1,4 +1,4 @@
-// Receives webhooks. A request becomes an answer in `receive`; the methods below it fit frameworks.
+// Receives webhooks. `receive` answers a request; the methods below it are handlers for frameworks.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -14,18 +14,20 @@ const MOST_BYTES = 64 * 1024;
 export interface ReceiverOptions {
   /** The signing secret of the webhook, `whsec_...`; during a rotation the old and the new one. */
   readonly secret?: string | readonly string[] | undefined;
-  /** The token of the webhook, if it has one. Beside a secret both are checked. */
+  /** The token of the webhook, if it has one. With a secret and a token, both are checked. */
   readonly token?: string | undefined;
-  /** Where the ids of webhooks are kept. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
+  /** Keeps the ids of webhooks. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
   readonly onVote?: ((vote: Vote) => unknown) | undefined;
   /** Somebody has pressed Send Test. */
   readonly onTest?: ((test: Test) => unknown) | undefined;
-  /** Any other event. Do nothing for types that you do not know. */
+  /** Any other event. Ignore types that you do not know. */
   readonly onEvent?: ((event: Event) => unknown) | undefined;
   /** Replaces the console for errors of handlers and of the store. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
+  /** Gets each line of the log; by default `console.warn`. */
+  readonly log?: ((line: string) => unknown) | undefined;
   /** Replaces the clock of the computer. */
   readonly clock?: Clock | undefined;
 }
@@ -41,7 +43,7 @@ export class BodyAlreadyRead extends Error {
   constructor(remedy: string) {
     super(
       "Something has read the body of the webhook before the receiver, probably a body parser. " +
-        `The signature can only be checked on the bytes as they were sent. ${remedy}`,
+        `The signature is one of the bytes that were sent. ${remedy}`,
     );
     this.name = "BodyAlreadyRead";
   }
@@ -60,6 +62,7 @@ export class Receiver {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #logged = new Set<string>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -74,11 +77,17 @@ export class Receiver {
 
   /** Return the answer to a request. If it is a genuine webhook that is new, its handler starts soon after. */
   async receive(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
+    const answer = await this.#received(headers, body);
+    if (answer.text) this.#logOnce(`A webhook was refused with ${answer.status}: ${answer.text}`);
+    return answer;
+  }
+
+  async #received(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
     if (body.length > MOST_BYTES) return TOO_LARGE;
     const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const id = headerIn(headers, "webhook-id");
-    if (!id) return { status: 400, text: "The header webhook-id is missing: a repeat could not be told." };
+    if (!id) return { status: 400, text: "The header webhook-id is missing, so repeats cannot be recognized." };
     const delivery = read(id, body);
     if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
     try {
@@ -131,7 +140,7 @@ export class Receiver {
   /** For Hono: `app.post("/votes", receiver.hono)`. */
   readonly hono = (context: { readonly req: { readonly raw: Request } }): Promise<Response> => this.fetch(context.req.raw);
 
-  /** `kept` are the bytes if something that ran first has kept them. */
+  /** `kept`: the bytes of the body, if a parser that ran first has kept them. */
   async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
     if (kept !== null) return this.receive(request.headersDistinct, kept);
     if (request.readableDidRead) {
@@ -169,9 +178,15 @@ export class Receiver {
   }
 
   #call({ on, value }: Delivery): unknown {
-    if (on === "vote") return this.#options.onVote?.(value);
-    if (on === "test") return this.#options.onTest?.(value);
-    return this.#options.onEvent?.(value);
+    if (!this.#options[on]) return this.#logOnce(`A webhook has no handler: give the receiver ${on}.`);
+    return this.#options[on](value as never);
+  }
+
+  /** Strangers may send any number of requests, so each line is logged once. */
+  #logOnce(line: string): void {
+    const { log = console.warn } = this.#options;
+    if (!this.#logged.has(line)) void quietly(() => log(line));
+    this.#logged.add(line);
   }
 
   #fail(error: unknown): Answer {

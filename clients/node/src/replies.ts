@@ -33,7 +33,7 @@ export function isTemporary(error: unknown): error is RateLimited | Unavailable 
   return error instanceof RateLimited || (error instanceof Unavailable && (error.status === 0 || error.status >= 500));
 }
 
-/** Return for how many seconds the limit is used up; 0 while requests are left. */
+/** Return the seconds until the limit allows a request again; 0 while requests are left. */
 export function usedUpFor({ headers }: Reply): number {
   return headers.get("ratelimit-remaining") === "0" ? Math.min(secondsIn(headers.get("ratelimit-reset")) ?? 0, LONGEST_WAIT) : 0;
 }

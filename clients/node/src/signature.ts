@@ -11,11 +11,11 @@ const PREFIX = "whsec_";
 const TOLERANCE_SECONDS = 300;
 const LEAST_KEY_BYTES = 16; // a shorter one was cut off, and could be guessed
 
-/** Return the key in a signing secret. The error for a text that is none does not show it. */
+/** Return the key in a signing secret. The error for a wrong secret does not show it. */
 export function keyOf(secret: string): Buffer {
   const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : "";
   const key = Buffer.from(encoded, "base64");
-  // Buffer reads any text as base64, so that a wrong one gives another text.
+  // Buffer decodes any text. A text that was not base64 differs when it is encoded again.
   if (key.length < LEAST_KEY_BYTES || key.toString("base64") !== encoded) {
     throw new TypeError('A signing secret begins with "whsec_". Copy it whole from the settings of the webhook.');
   }
@@ -32,7 +32,7 @@ function isWeb(headers: ReceivedHeaders): headers is WebHeaders {
   return typeof headers.get === "function";
 }
 
-/** Return why the request may not come from the platform, or null if it is genuine. */
+/** Return why a request may not be genuine; null if it is genuine. */
 export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly Buffer[], token: string | undefined, now: number): string | null {
   if (token !== undefined && !same(headerIn(headers, "authorization"), token)) return "The token in the header Authorization is wrong.";
   if (keys.length === 0) return null;
@@ -41,7 +41,7 @@ export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly
   if (Math.abs(now / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) {
     return "The header webhook-timestamp is more than 300 seconds off the receiver's clock.";
   }
-  // During a rotation there are two signatures, and perhaps two secrets: one match is enough. `Headers` joins lines by a comma.
+  // During a rotation there are two signatures, and perhaps two secrets: one match is enough. `Headers` joins lines with a comma.
   const sent = headerIn(headers, "webhook-signature").split(/,? /);
   const content = `${headerIn(headers, "webhook-id")}.${timestamp}.`;
   const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(content).update(body).digest("base64")}`);

@@ -10,13 +10,13 @@ interface Stats {
   readonly shardCount?: number;
 }
 
-// The window of the limit, and as long again for a platform that cannot be reached meanwhile.
+// Twice the window of the limit, in case the platform cannot be reached when the window ends.
 const LONGEST_WAIT = 4 * 3600;
 
 /**
  * Return an object for the option `sdk` of `topgg-autoposter`: `AutoPoster("unused", client, { sdk: topgg({ key, botId, baseUrl }) })`.
  *
- * The poster pushes twice as often as the limit allows. A push beyond it waits for the limit, with the newest counts, and
+ * The poster pushes twice as often as the limit allows. A push beyond the limit waits, and takes the newest counts.
  * `posted` is emitted when they have arrived.
  */
 export function topgg(options: ClientOptions): any { // the type of the option is a class with private members: no object fits it
@@ -24,7 +24,7 @@ export function topgg(options: ClientOptions): any { // the type of the option i
   return {
     async postStats(stats: Stats): Promise<Stats> {
       if (stats.shardId !== undefined && (stats.shardCount ?? 1) > 1) {
-        throw new TypeError(`This is the count of shard ${stats.shardId} alone. Hand the ShardingManager to AutoPoster: it knows those of all shards.`);
+        throw new TypeError(`This is the count of shard ${stats.shardId} alone. Hand the ShardingManager to AutoPoster.`);
       }
       await client.postStats({ serverCount: stats.serverCount });
       return stats;

@@ -73,12 +73,21 @@ test("an Eris Client counts its servers, also those that are unavailable", async
   assert.ok(push.at >= 5, `pushed after ${push.at} seconds`);
 });
 
-test("a bot that restarts within the window pushes when the limit lets it, and reports nothing", async () => {
+test("without onError, a failure is logged with its reason and the next try", async () => {
+  const lines = [];
+  await pushesOf(discordBot(1210), [refusal(401, "Invalid API key."), SUCCESS], { log: (line) => lines.push(line) });
+  assert.deepEqual(lines, ["The counts were not pushed (401 Invalid API key.). Next try in 3600 s."]);
+});
+
+test("a bot that restarts within the window pushes when the limit lets it, and logs the wait alone", async () => {
   const limit = { "retry-after": "7157", "ratelimit-remaining": "0", "ratelimit-reset": "7157" };
   const errors = [];
+  const lines = [];
   const answers = [refusal(429, "Too many requests, please try again later.", limit), SUCCESS];
-  const [first, second] = await pushesOf(discordBot(1210), answers, { onError: (error) => errors.push(error) });
+  const options = { onError: (error) => errors.push(error), log: (line) => lines.push(line) };
+  const [first, second] = await pushesOf(discordBot(1210), answers, options);
   assert.deepEqual([first.at, errors], [0, []]);
+  assert.deepEqual(lines, ["The counts were not pushed (429 Too many requests, please try again later. Wait 7157 s.). Next try in 7157 s."]);
   assert.ok(second.at >= 7157 && second.at < 7160, `pushed after ${second.at} seconds`);
 });
 

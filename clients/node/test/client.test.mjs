@@ -8,6 +8,8 @@ import { inspect } from "node:util";
 
 import { Client, Unavailable } from "votegate-client";
 
+import { FakeClock } from "./support/clock.mjs";
+
 const OPTIONS = { key: "vg_secret", botId: "111111111111111111", baseUrl: "http://127.0.0.1:1" };
 
 test("a key that no header can carry is refused, and not shown", () => {
@@ -19,13 +21,15 @@ test("a key that no header can carry is refused, and not shown", () => {
   }
 });
 
-test("an id that is a number is refused", () => {
-  assert.throws(() => new Client({ ...OPTIONS, botId: 111111111111111111 }), TypeError);
+test("an id that is a number, or no id, is refused", async () => {
+  const message = (name) => ({ name: "TypeError", message: `${name} must be 17 to 20 digits, as text` });
+  assert.throws(() => new Client({ ...OPTIONS, botId: 111111111111111111 }), message("botId"));
+  await assert.rejects(new Client(OPTIONS).hasVoted("bob"), message("userId"));
 });
 
-test("an address that is none of http, or names a user, is refused", () => {
-  for (const baseUrl of ["votes.example", "ftp://votes.example", "https://user:pass@votes.example"]) {
-    assert.throws(() => new Client({ ...OPTIONS, baseUrl }), TypeError);
+test("an address that is missing, none of http, or names a user, is refused", () => {
+  for (const baseUrl of [undefined, "", "votes.example", "votes.example:8080", "https://", "ftp://votes.example", "https://user:pass@votes.example"]) {
+    assert.throws(() => new Client({ ...OPTIONS, baseUrl }), { name: "TypeError", message: "baseUrl must be like https://votes.example" });
   }
 });
 
@@ -41,6 +45,22 @@ test("a time-out may be as long as one likes", async () => {
 test("counts that are no whole numbers are refused", async () => {
   const client = new Client(OPTIONS);
   for (const serverCount of ["1210", 1.5, NaN, null, 2 ** 53]) await assert.rejects(client.postStats({ serverCount }), TypeError);
+});
+
+test("the first failure of each call is logged, with the wait and without the key", async () => {
+  const lines = [];
+  const broken = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
+  const client = new Client({ ...OPTIONS, fetch: broken, clock: new FakeClock(), log: (line) => lines.push(line) });
+  for (const user of ["333333333333333333", "444444444444444444"]) await assert.rejects(client.hasVoted(user), Unavailable);
+  const line = "A request to 127.0.0.1:1 waits 1 s: fetch failed: connect ECONNREFUSED";
+  assert.deepEqual(lines, [line, line]);
+});
+
+test("the message of a used-up limit has the wait, its text is the platform's", async () => {
+  const refusal = { success: false, error: "Too many requests, please try again later.", status: 429 };
+  const fetch = async () => Response.json(refusal, { status: 429, headers: { "retry-after": "7188" } });
+  const error = await new Client({ ...OPTIONS, fetch }).hasVoted("333333333333333333").then(assert.fail, (error) => error);
+  assert.deepEqual([error.message, error.text], [`429 ${refusal.error} Wait 7188 s.`, refusal.error]);
 });
 
 test("the key is in no text of a client, nor of the error of a broken connection", async () => {
@@ -63,4 +83,17 @@ test("a broken answer that quotes the key does not bring it into the error", asy
   server.close();
   assert.ok(error instanceof Unavailable);
   assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes("vg_secret"));
+});
+
+test("a log that fails costs no call and ends no program", async () => {
+  const unhandled = [];
+  const keep = (error) => unhandled.push(error);
+  process.on("unhandledRejection", keep);
+  for (const log of [() => { throw new Error("The log fails."); }, async () => { throw new Error("The log fails."); }]) {
+    const answers = [new Response("", { status: 503 }), Response.json({ success: true })];
+    await new Client({ ...OPTIONS, clock: new FakeClock(), log, fetch: async () => answers.shift() }).postStats({ serverCount: 1 });
+  }
+  await new Promise((resume) => setTimeout(resume, 20));
+  process.off("unhandledRejection", keep);
+  assert.deepEqual(unhandled, []);
 });

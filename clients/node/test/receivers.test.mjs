@@ -25,6 +25,7 @@ function recorder(options = {}) {
     onTest: keep("test"),
     onEvent: keep("event"),
     onError: (error) => errors.push(error),
+    log: () => {},
     ...options,
   });
   return { receiver, got, errors };
@@ -164,6 +165,9 @@ test("a report that fails, at once or later, ends no program", async () => {
       await receiver.finish();
     }
   }
+  const log = () => { throw new Error("The log fails."); };
+  const { receiver } = recorder({ log });
+  assert.equal((await receiver.receive({}, Buffer.from("{}"))).status, 401);
   await new Promise((resume) => setTimeout(resume, 20));
   process.off("unhandledRejection", keep);
   assert.deepEqual(unhandled, []);
@@ -196,6 +200,29 @@ test("an error on the console names neither body nor secret", async (context) =>
     assert.match(line, /5f0c7d6a1b2e4f8091a3c5d7.*the database is away/);
     for (const secret of [SECRET, "the token", USER]) assert.ok(!line.includes(secret));
   });
+});
+
+test("each reason of a refusal is logged once, without body and secret", async () => {
+  const lines = [];
+  await plain({ token: "the token", log: (line) => lines.push(line) }, async ({ receiver }) => {
+    const { headers, body } = signed(VOTE, { secrets: [NEW_SECRET] });
+    const answer = (authorization) => receiver.receive({ ...headers, authorization }, Buffer.from(body));
+    const texts = [];
+    for (const token of ["guessed", "guessed", "the token"]) texts.push((await answer(token)).text);
+    assert.deepEqual(lines, [texts[0], texts[2]].map((text) => `A webhook was refused with 401: ${text}`));
+    for (const secret of [SECRET, NEW_SECRET, "the token", "guessed", USER]) assert.ok(!lines.join().includes(secret));
+  });
+});
+
+test("a webhook without a handler is logged once for each kind", async () => {
+  const lines = [];
+  const receiver = new Receiver({ secret: SECRET, log: (line) => lines.push(line) });
+  for (const event of [{ user: USER, test: true }, { user: USER, test: true }, VOTE, { type: "review.denied" }]) {
+    const { headers, body } = signed(event);
+    assert.equal((await receiver.receive(headers, Buffer.from(body))).status, 204);
+  }
+  await receiver.finish();
+  assert.deepEqual(lines, ["onTest", "onVote", "onEvent"].map((name) => `A webhook has no handler: give the receiver ${name}.`));
 });
 
 test("a store that fails is answered 500, so that the webhook comes again", async () => {

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Sized
+from math import ceil
 from typing import Protocol
 
 from votegate_client.client import Client
@@ -16,14 +17,14 @@ HOUR = 3600
 AFTER_OUTAGE = 300
 """Seconds from a push that found no gateway to the next one."""
 LEAST_WAIT = 60
-"""Seconds: a gateway that asks for a shorter wait gets this one."""
+"""Seconds: the shortest wait after a failure, even if the gateway asks for less."""
 
 Count = Callable[[], int | Awaitable[int]]
 """A function that returns a count. It may be `async`."""
 
 _log = logging.getLogger("votegate_client")
 _running: set[asyncio.Task[None]] = set()
-"""An event loop refers to its tasks only weakly, and a bot need not keep its AutoPoster."""
+"""Tasks under way. The event loop refers to them only weakly, and a bot need not keep its AutoPoster."""
 
 
 class Bot(Protocol):
@@ -62,8 +63,8 @@ class AutoPoster:
         Args:
             bot: The bot, with all of its shards in this process.
             client: Sends the counts.
-            server_count: Returns the servers of all shards together. Needed if other processes have some
-                of the shards; then start an AutoPoster in one process only.
+            server_count: Returns the servers of all shards together. Needed if several processes
+                share the shards. Then start an AutoPoster in one of them only.
             command_count: Returns the commands that the bot has. If absent, no command count is pushed.
             every: Seconds between two pushes.
             clock: Replaced in tests.
@@ -77,7 +78,7 @@ class AutoPoster:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin; call it in `on_ready` or `setup_hook`. Does nothing if it has begun already.
+        """Begin to push; call it in `on_ready` or `setup_hook`. Do nothing if it is running already.
 
         Raises:
             RuntimeError: No event loop is running yet.
@@ -94,7 +95,7 @@ class AutoPoster:
         return self._task is not None and not self._task.done()
 
     async def stop(self) -> None:
-        """End, and close the client's connections. A later call of the client opens new ones."""
+        """Stop pushing, and close the client's connections. A later call of the client opens new ones."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -105,7 +106,7 @@ class AutoPoster:
             while not self._bot.is_closed():
                 await self._clock.sleep(await self._push())
         except Exception:
-            _log.exception("The counts of the bot are pushed no more.")
+            _log.exception("The AutoPoster has stopped. Call `start` to push counts again.")
         finally:
             await self._client.close()
 
@@ -118,7 +119,7 @@ class AutoPoster:
         except VotegateError as error:
             wait = self._wait_after(error)
             level = logging.INFO if isinstance(error, RateLimited) else logging.WARNING
-            _log.log(level, "The counts were not pushed. The next push is in %.0f s: %s", wait, error)
+            _log.log(level, "The counts were not pushed (%s). Next try in %d s.", error, ceil(wait))
             return wait
         except Exception:
             _log.exception("The counts were not pushed.")

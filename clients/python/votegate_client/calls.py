@@ -1,10 +1,12 @@
-"""Requests to the gateway, each tried until it succeeds, cannot succeed, or would wait too long."""
+"""Requests to the gateway. Each is tried until it succeeds, cannot succeed, or would wait too long."""
 
 import asyncio
 import json
 import logging
 import random
 from collections.abc import Callable, Mapping
+from math import ceil
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -25,15 +27,15 @@ class Endpoint:
     """One of the two endpoints. Each has a limit of its own."""
 
     def __init__(self, method: str) -> None:
-        self.method = method
-        self.free_at = 0.0
-        """Monotonic seconds: the limit allows no request before."""
+        self.method: str = method
+        self.free_at: float = 0
+        """Monotonic seconds: the limit allows no request before this time."""
 
 
 class Caller:
     """Sends requests with the key of a bot.
 
-    Invariant: the key is in no exception, because none of aiohttp's leaves this class: they hold the request.
+    Invariant: the key is in no exception. Those of aiohttp hold the request, so none leaves this class.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class Caller:
             if wait:
                 waited += wait
                 if waited > self._longest_wait:
-                    raise error or RateLimited(f"The limit is used up: wait {wait:.0f} seconds.", wait=wait)
-                _log.info("A request to Votegate waits %.0f s: %s", wait, error or "the limit is used up")
+                    raise error or RateLimited("The limit is used up.", wait=wait)
+                level = logging.WARNING if back_off == 1 else logging.INFO  # 1: the call has failed once
+                reason = error or "the limit is used up"
+                _log.log(level, "A request to %s waits %d s: %s", urlsplit(url).netloc, ceil(wait), reason)
                 await self._clock.sleep(wait + random.random())  # noqa: S311 -- it spreads requests
             reply = await self._try(endpoint, url, None if counts is None else counts())
             if isinstance(reply, Reply):
@@ -104,7 +108,7 @@ class Caller:
     async def _try(
         self, endpoint: Endpoint, url: str, counts: Mapping[str, int] | None
     ) -> Reply | Unavailable:
-        """Send a request once. Its error is returned: if it was raised, aiohttp's would be its context."""
+        """Send a request once. Return its error: if it were raised, aiohttp's error would be its context."""
         try:
             reply = await self._exchange(endpoint.method, url, counts)
         except asyncio.TimeoutError:
@@ -123,7 +127,7 @@ class Caller:
             url,
             data=None if counts is None else json.dumps(counts).encode(),
             headers=self._headers if counts is None else self._headers_with_body,
-            allow_redirects=False,  # the key would be sent to another place
+            allow_redirects=False,  # a redirect would send the key to another server
             raise_for_status=False,
             timeout=self._timeout,
         )
@@ -132,7 +136,7 @@ class Caller:
             while not response.content.at_eof():
                 body += await response.content.readany()
                 if len(body) > MOST_BYTES:
-                    body = b""  # no JSON
+                    body = b""  # which is no JSON object
                     response.close()
                     break
             return Reply(response.status, response.headers, json_object(body), self._clock.time())

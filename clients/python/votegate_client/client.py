@@ -18,7 +18,7 @@ KEY = re.compile("[!-~]+")
 MISSING = object()
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 YEAR_9999 = 253_370_764_800_000
-"""Unix milliseconds: `datetime` ends with that year."""
+"""Unix milliseconds: the last year of `datetime`."""
 
 
 class VoteStatus(NamedTuple):
@@ -67,12 +67,15 @@ class Client:
             ValueError: An argument cannot be right.
         """
         if not KEY.fullmatch(key):
-            raise ValueError("The key must be the text from the management view, without blanks.")
+            raise ValueError(
+                "The key must be the API key alone: text without spaces,"
+                " and no word such as Bearer before it."
+            )
         place = urlsplit(base_url)
         if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or place.query:
             raise ValueError('The base address must be like "https://votes.example".')
-        self.bot_id = _snowflake("bot_id", bot_id)
-        self.base_url = base_url.rstrip("/")
+        self.bot_id: str = _snowflake("bot_id", bot_id)
+        self.base_url: str = base_url.rstrip("/")
         self._caller = Caller(key, timeout, longest_wait, session, clock or SystemClock())
         self._pushes = Pushes(self._send_counts)
         self._stats = Endpoint("PATCH")
@@ -82,7 +85,7 @@ class Client:
         """Push the bot's counts.
 
         At most one push is under way. Pushes that come meanwhile become one, with the newest counts, and all
-        of them have its result.
+        of them get its result.
 
         Args:
             server_count: The servers of all shards together.
@@ -103,7 +106,7 @@ class Client:
 
         Raises:
             TypeError: The id is neither text nor an integer.
-            ValueError: The id has not 17 to 20 digits.
+            ValueError: The id does not have 17 to 20 digits.
             VotegateError: The request failed.
         """
         user = _snowflake("user_id", user_id)
@@ -118,7 +121,7 @@ class Client:
 
         Raises:
             TypeError: The id is neither text nor an integer.
-            ValueError: The id has not 17 to 20 digits.
+            ValueError: The id does not have 17 to 20 digits.
             VotegateError: The request failed.
         """
         return (await self.vote_status(user_id)).voted

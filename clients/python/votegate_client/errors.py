@@ -1,6 +1,6 @@
 """The errors that a call can raise.
 
-VotegateError
+VotegateError           3xx: the base address redirects
 ├── InvalidKey          401: the key is wrong, or the bot is not approved
 ├── BotNotFound         404: no bot has this id, or the base address has a wrong path
 ├── InvalidRequest      another 4xx: the same request would fail again
@@ -9,6 +9,8 @@ VotegateError
 └── Unavailable         5xx, a broken connection, a time-out, or an answer that is not Votegate's
     └── CountUnknown    500: the platform does not know the bot's actual server count yet
 """
+
+from math import ceil
 
 
 class VotegateError(Exception):
@@ -36,7 +38,7 @@ class BotNotFound(VotegateError):
 
 
 class InvalidRequest(VotegateError):
-    """Another 4xx, or a redirect: the same request would fail again."""
+    """Another 4xx: the same request would fail again."""
 
 
 class TooFarOff(InvalidRequest):
@@ -61,6 +63,9 @@ class RateLimited(VotegateError):
         super().__init__(text, status=status, request_id=request_id)
         self.wait = wait
         """Seconds until the next request is allowed; None if the gateway does not say so."""
+
+    def __str__(self) -> str:
+        return super().__str__() if self.wait is None else f"{super().__str__()} Wait {ceil(self.wait)} s."
 
 
 class Unavailable(VotegateError):

@@ -1,7 +1,7 @@
 """The values that handlers get, and their reading from the body of a webhook.
 
-The body of a vote or a test has no `type`. Every other event has one, also if its type is unknown here. So
-nothing but a vote is ever a `Vote`.
+The body of a vote or a test has no `type`. Every other event has one, which may be unknown here. So
+only a vote becomes a `Vote`.
 """
 
 import json
@@ -27,7 +27,7 @@ class Vote:
 class Test:
     """Somebody has pressed Send Test. Nobody has voted."""
 
-    __test__: ClassVar[bool] = False  # no class of tests for pytest
+    __test__: ClassVar[bool] = False  # pytest must not collect it
 
     id: str
     user: str
@@ -52,7 +52,7 @@ class Event:
 
 
 def read_event(event_id: str, body: bytes) -> Vote | Test | Event:
-    """Read the body of a genuine webhook. Raises ValueError for a body of an unknown form."""
+    """Read the body of a genuine webhook. Raises ValueError if it is no vote, test or event."""
     try:
         raw = json.loads(body.decode())
     except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
@@ -83,7 +83,7 @@ def read_event(event_id: str, body: bytes) -> Vote | Test | Event:
 
 
 def _text(raw: Mapping[str, Any], name: str) -> str | None:
-    """Return a field. An id that is not a text is none: it may have been rounded."""
+    """Return a field that is text; None for any other. An id as a number may have been rounded."""
     value = raw.get(name)
     return value if isinstance(value, str) else None
 

@@ -7,7 +7,7 @@ from votegate_client.errors import VotegateError
 
 Counts = Mapping[str, int]
 Send = Callable[[Callable[[], Counts]], Awaitable[object]]
-"""Sends the counts that a function returns. It is called before each try."""
+"""A function that sends counts. It calls its argument for the newest counts before each try."""
 
 
 class Pushes:
@@ -24,7 +24,7 @@ class Pushes:
         self._newest = 0
         """The number of the newest caller."""
         self._carried = 0
-        """The last push that ended carried the counts of all callers up to this number."""
+        """The number of the newest caller whose counts the last finished push carried."""
         self._failure: VotegateError | None = None
         """The error of that push."""
 

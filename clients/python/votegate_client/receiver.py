@@ -1,4 +1,4 @@
-"""The receiver of webhooks: is a request genuine, is its event new, which handler gets it.
+"""The receiver of webhooks. It checks that a request is genuine and new, and calls the handlers.
 
     request -> 413 -> 401 -> 400 -> claim -> 204, and the handlers run
 
@@ -21,10 +21,10 @@ from votegate_client.events import Event, Test, Vote, read_event
 from votegate_client.signatures import is_recent, is_same, is_signed, key_of
 from votegate_client.stores import MemoryStore, Store
 
-log = logging.getLogger("votegate_client")
+log: logging.Logger = logging.getLogger("votegate_client")
 
 MOST_BYTES = 64 * 1024
-"""The largest body that is read. An adapter that has read one byte more may stop."""
+"""The longest body that is accepted. An adapter may stop reading after one byte more."""
 
 VoteHandler = TypeVar("VoteHandler", bound=Callable[[Vote], Awaitable[object] | object])
 TestHandler = TypeVar("TestHandler", bound=Callable[[Test], Awaitable[object] | object])
@@ -79,6 +79,7 @@ class Receiver:
         self._clock = clock or SystemClock()
         self._handlers: dict[type, list[Callable[[Any], Any]]] = {Vote: [], Test: [], Event: []}
         self._running: set[asyncio.Task[Any]] = set()
+        self._logged: set[str] = set()
         self._threads = ThreadPoolExecutor(thread_name_prefix="votegate-handler")
         """For handlers alone, so that the store never waits for one."""
 
@@ -102,11 +103,11 @@ class Receiver:
 
         Args:
             headers: the headers, or their lines, under names in any case.
-            body: the bytes that came, before anything parses them.
+            body: the bytes as they came, before any parser.
         """
         answer = await self._received(_by_lower_name(headers), body)
         if answer.status != 204:
-            log.warning("Webhook refused with %d: %s", answer.status, answer.text)
+            self._warn_once(f"A webhook was refused with {answer.status}: {answer.text}")
         return answer
 
     async def finish(self) -> None:
@@ -141,7 +142,7 @@ class Receiver:
         return Answer(204)
 
     def _doubt(self, headers: Mapping[str, str], body: bytes) -> str | None:
-        """Return the reason for which a request may not be genuine, or None."""
+        """Return why a request may not be genuine; None if it is genuine."""
         sent = headers.get("authorization", "")
         if self._tokens and not any(is_same(each, sent) for each in self._tokens):
             return "The header Authorization is not the webhook's token."
@@ -161,9 +162,15 @@ class Receiver:
         handlers = self._handlers[type(event)]
         if not handlers:
             name = type(event).__name__.lower()
-            log.warning("A webhook has no handler: write one with @receiver.on_%s.", name)
+            self._warn_once(f"A webhook has no handler: write one with @receiver.on_{name}.")
         for handler in handlers:
             self._start(self._run(handler, event))
+
+    def _warn_once(self, line: str) -> None:
+        """Log a line once: strangers may send any number of requests."""
+        if line not in self._logged:
+            self._logged.add(line)
+            log.warning(line)
 
     async def _run(self, handler: Callable[[Any], Any], event: Vote | Test | Event) -> None:
         try:
@@ -174,7 +181,7 @@ class Receiver:
 
     def _start(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
         task = asyncio.create_task(work)
-        self._running.add(task)  # the loop alone would forget it
+        self._running.add(task)  # the loop refers to a task only weakly
         task.add_done_callback(self._running.discard)
         return task
 

@@ -36,7 +36,7 @@ class Reply(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
-    """They are found in upper and lower case."""
+    """Their names may be looked up in any case."""
     value: dict[str, Any] | None
     """The body; None if it is no JSON object."""
     at: float
@@ -86,7 +86,8 @@ def json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def _seconds(text: str) -> float | None:
-    return float(text) if SECONDS.fullmatch(text) else None
+    # Infinity would have no text.
+    return min(float(text), 1e12) if SECONDS.fullmatch(text) else None
 
 
 def _seconds_until(date: str, now: float) -> float | None:

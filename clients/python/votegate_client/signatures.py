@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 
 PREFIX = "whsec_"
-LEAST_BYTES = 16  # of a key: a shorter one was cut
+LEAST_BYTES = 16  # of a key; a shorter one was cut off
 TOLERANCE_SECONDS = 5 * 60
 
 
@@ -36,7 +36,7 @@ def signature(key: bytes, event_id: str, timestamp: str, body: bytes) -> str:
 
 
 def is_signed(keys: Sequence[bytes], event_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
-    """Return true if one of the signatures, separated by spaces, is one by one of the keys."""
+    """Return true if one of the keys made one of the signatures, which are separated by spaces."""
     expected = [signature(key, event_id, timestamp, body) for key in keys]
     return any(is_same(each, sent) for each in expected for sent in signatures.split(" "))
 
@@ -44,7 +44,7 @@ def is_signed(keys: Sequence[bytes], event_id: str, timestamp: str, signatures: 
 def is_recent(timestamp: str, now: float) -> bool:
     """Return true if a time differs from the clock by five minutes at most.
 
-    Otherwise somebody could record a request and send it again later.
+    Without this check, somebody could record a request and send it again later.
 
     Args:
         timestamp: Unix seconds, as the header has them.

@@ -37,7 +37,7 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Ids in memory: for tests, and for rewards that are in memory, too. A restart forgets them."""
+    """Ids in memory, for tests and for rewards that are also only in memory. A restart forgets them."""
 
     def __init__(self, *, most_ids: int = 1_000_000, clock: Clock | None = None) -> None:
         """Make an empty store.
@@ -78,7 +78,7 @@ class SQLiteStore:
         self._clock = clock or SystemClock()
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(1, "votegate-sqlite")
-        """The only user of the connection. A disk may keep it waiting, but not the bot."""
+        """The only thread that uses the connection. A slow disk blocks this thread, not the bot."""
 
     async def claim(self, event_id: str, /) -> bool:
         """Return true the first time that an id comes, once it is on the disk."""

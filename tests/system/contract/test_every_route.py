@@ -8,6 +8,7 @@ from requests import Response
 from tornado.web import Application
 
 from handlers.route import Resource
+from handlers.routes import DOCUMENTS
 from metrics.collectors import PLAIN
 from operators.operator_pages import ALL_ROUTES as ROWS
 from serving.application import ApplicationPolicy, make_application
@@ -32,7 +33,7 @@ VOTERS = f"/bots/{BOT}/voters/{USER}"
 STREAMED = "/debug/snapshot"
 CONTENT_TYPES = {
     "/metrics": PLAIN,
-    "/docs": "text/html; charset=utf-8",
+    **dict.fromkeys((each.path for each in DOCUMENTS), "text/html; charset=utf-8"),
     STREAMED: "application/octet-stream",
 }
 
@@ -42,7 +43,7 @@ def test_the_operator_alone_may_call_management_and_debug() -> None:
 
 
 KEPT = "public, max-age=10, stale-while-revalidate=60"
-OF_CACHES = {"/openapi.json": KEPT, "/docs": KEPT}
+OF_CACHES = dict.fromkeys(("/openapi.json", *(each.path for each in DOCUMENTS)), KEPT)
 """The header of the successes that caches may keep."""
 
 

@@ -89,11 +89,11 @@ def test_every_server_count_is_accepted_unless_servers_are_given(dev: DevGateway
     assert strict.next("request")["code"] == "server_count_too_far_off"
 
 
-def test_an_env_file_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
+def test_an_env_file_with_other_values_of_its_names_is_refused(tmp_path: Path) -> None:
     path = tmp_path / ".env"
-    path.write_text("DISCORD_TOKEN=abc\n")
+    path.write_text("DISCORD_TOKEN=abc\nAPI_KEY=mine\n")
     assert "votegate dev --env-file votegate.env" in refused(tmp_path)
-    assert path.read_text() == "DISCORD_TOKEN=abc\n"
+    assert path.read_text() == "DISCORD_TOKEN=abc\nAPI_KEY=mine\n"
 
 
 # -- requests ------------------------------------------------------------------------------------------------
@@ -191,9 +191,18 @@ def test_v_is_a_vote_of_a_new_user_and_its_webhook_is_signed(dev: DevGateway, re
     assert is_genuine(received, dev.environment()["WEBHOOK_SECRET"])
 
 
-def test_t_sends_a_test(dev: DevGateway, receiver: Receiver) -> None:
+def events(dev: DevGateway, *kinds: str) -> list[str]:
+    """Return the happenings of these kinds that no call has taken, in their order."""
+    return [each["event"] for each in dev.happened if each["event"] in kinds]
+
+
+def test_t_sends_a_test_and_says_so_first(dev: DevGateway, receiver: Receiver) -> None:
     receiver.received.clear()
-    user = dev.press("t")["user"]
+    dev.happened.clear()
+    dev.send("t")
+    eventually(lambda: len(events(dev, "command", "delivery")) == 2)
+    assert events(dev, "command", "delivery") == ["command", "delivery"]
+    user = dev.next("command")["user"]
     assert dev.next("delivery", lambda each: each["test"])["user"] == user
     assert receiver.received[0].body == b'{"user":"%b","test":true}' % user.encode()
 
@@ -202,10 +211,27 @@ def test_r_repeats_the_last_delivery_under_its_id(dev: DevGateway, receiver: Rec
     receiver.received.clear()
     dev.press("v")
     first = dev.next("delivery")
-    assert dev.press("r")["ok"]
+    dev.happened.clear()
+    dev.send("r")
+    eventually(lambda: len(events(dev, "command", "delivery")) == 2)
+    assert events(dev, "command", "delivery") == ["command", "delivery"]
     again = dev.next("delivery")
     assert (again["id"], again["attempt"]) == (first["id"], 2)
     assert [each.headers["webhook-id"] for each in receiver.received] == [first["id"]] * 2
+
+
+def test_a_suspended_endpoint_is_named_and_a_test_ends_the_suspension(
+    dev: DevGateway, receiver: Receiver
+) -> None:
+    receiver.answers = [status(410)]
+    dev.press("v")
+    assert dev.next("paused")["retry_in"] > 0
+    assert "suspended" in dev.press("v")["text"]
+    dev.happened.clear()
+    assert dev.press("t")["ok"]
+    assert dev.next("delivery", lambda each: each["test"])["status"] == 204
+    dev.next("delivery", lambda each: each["status"] == 204)
+    assert "suspended" not in dev.press("v")["text"]
 
 
 def test_c_moves_votes_24_hours_and_leaves_webhooks_in_the_present(
@@ -416,7 +442,7 @@ def test_keys_of_a_terminal_need_no_enter_and_lines_fit_80_columns(
         requests.get(env["API"] + path, headers=headers, timeout=WAIT_SECONDS)
     terminal.reads("404")
     terminal.press("q")
-    terminal.reads("Its data are deleted.")
+    terminal.reads("Its data is deleted.")
     assert terminal.status() == 0
     shown = re.sub(r"\x1b\[\d*m", "", terminal.shown)
     assert [line for line in shown.splitlines() if len(line) > 80] == []
@@ -428,7 +454,7 @@ def test_a_terminal_is_afterwards_as_it_was_before(terminal: Terminal) -> None:
     assert not during & termios.ICANON
     assert during & termios.ISIG
     terminal.press("\x03")  # Ctrl-C
-    terminal.reads("Its data are deleted.")
+    terminal.reads("Its data is deleted.")
     assert termios.tcgetattr(terminal.descriptor)[local_modes] & termios.ICANON
     assert terminal.status() == 0
 
@@ -450,7 +476,7 @@ def test_keys_are_the_shells_while_it_has_the_terminal(tmp_path: Path) -> None:
 
     eventually(has_voted)
     terminal.press("q")
-    terminal.reads("Its data are deleted.")
+    terminal.reads("Its data is deleted.")
     terminal.press("exit\n")
     assert terminal.status() == 0
 

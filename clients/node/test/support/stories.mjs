@@ -132,6 +132,7 @@ class ClientPlayer {
       baseUrl: options.base_url.replace("{address}", address),
       timeout: options.timeout,
       longestWait: options.longest_wait,
+      log: (line) => this.#attempt(() => assert.ok(!line.includes(this.#key), line)),
       clock: this.#clock,
     });
   }
@@ -289,6 +290,7 @@ class ReceiverPlayer {
       onTest: handler("test"),
       onEvent: handler("event"),
       onError: () => {},
+      log: () => {},
     });
   }
 

@@ -28,7 +28,7 @@ async def serve(
     For discord.py, await it in `setup_hook`.
 
     Args:
-        host: the address to listen on. `0.0.0.0` is reached from other machines.
+        host: the address to listen on. With `0.0.0.0`, other machines can reach it.
     """
 
     async def finish(_: web.Application) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from votegate_client.receiver import Answer, Receiver
 
-ANSWER_SECONDS = 5  # then a gateway has given up
+ANSWER_SECONDS = 5  # a gateway waits no longer
 LAST_SECONDS = 10  # for the handlers that run when the process ends
 
 

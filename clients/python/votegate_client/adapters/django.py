@@ -31,4 +31,4 @@ def webhook_view(receiver: Receiver, loop: asyncio.AbstractEventLoop | None = No
         text = answer.text.encode()
         return HttpResponse(text, status=answer.status, content_type="text/plain; charset=utf-8")
 
-    return cast("View", csrf_exempt(require_POST(votes)))  # the signature is its proof
+    return cast("View", csrf_exempt(require_POST(votes)))  # its signature replaces the CSRF token

@@ -22,11 +22,11 @@ class FakeClock:
 
     @property
     def waits(self) -> list[float]:
-        """The seconds that each sleeper still has to wait, in the order in which they fell asleep."""
+        """The seconds that each sleeper still has to wait, in the order of their calls."""
         return [due - self._elapsed for due, sleeper in self._sleepers if not sleeper.done()]
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock has moved so far."""
+        """Wait until the clock has moved by so many seconds."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -35,7 +35,7 @@ class FakeClock:
         await sleeper
 
     def advance(self, seconds: float) -> None:
-        """Move the clock, and wake everyone whose time has come."""
+        """Move the clock, and wake the sleepers that are due."""
         self._elapsed += seconds
         for due, sleeper in self._sleepers:
             if due <= self._elapsed and not sleeper.done():

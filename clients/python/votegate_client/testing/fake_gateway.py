@@ -17,7 +17,7 @@ LIMITS = {
     "server_count": (10_000_000, "Server count must be between 0 and 10 Million."),
     "command_count": (1_000, "Commands count must be between 0 and 1,000."),
 }
-"""The greatest value of each count, and the text about another one."""
+"""The greatest value of each count, and the refusal of any other value."""
 
 
 class Push(NamedTuple):
@@ -34,7 +34,7 @@ class _Answer(NamedTuple):
 
 
 class FakeGateway:
-    """Serves the two endpoints for one bot, on a port of 127.0.0.1. It has no limits of its own.
+    """Serves the two endpoints for one bot, on a port of 127.0.0.1. It has no rate limits.
 
     with FakeGateway() as gateway:
         client = Client(gateway.key, gateway.bot_id, gateway.url)
@@ -79,7 +79,7 @@ class FakeGateway:
         self._failures.append(_Answer(status, body, names))
 
     def _answer(self, method: str, path: str, key: str | None, body: bytes) -> _Answer:
-        """Return the answer to a request, after the failures that are asked for."""
+        """Return the next failure that a test has asked for, or else the answer to the request."""
         if self._failures:
             return self._failures.popleft()
         found = PATH.fullmatch(path)
