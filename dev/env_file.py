@@ -1,9 +1,9 @@
-"""The lines of an .env file that a bot reads the key and the secret of the demo bot from.
+"""The lines of `votegate dev` in an `.env` file, with the key and the secret of the demo bot.
 
 Invariant: only our own lines are ever changed, and only the file's user can read it afterwards.
 
-The key and the secret outlive the gateway, so that a bot goes on when the gateway is started again. A file of
-the user without these names gets our lines at its end.
+The key and the secret outlive the gateway, so a bot still works when the gateway is started again. A file
+without these names gets our lines at its end.
 """
 
 import os
@@ -22,7 +22,7 @@ MOST_BYTES = 65_536
 
 
 class NotOurs(Exception):
-    """The path is no file, or its names have the values of somebody else."""
+    """The path is no small file, or it has other values of our names."""
 
 
 class Credentials(NamedTuple):
@@ -87,7 +87,7 @@ def _read(path: Path) -> _Parts:
 
 
 def _content(path: Path) -> str:
-    """Return the text of a file; nothing without one. No link is followed, and no pipe is waited for."""
+    """Return the text of a file; empty if there is none. It follows no link, and waits for no pipe."""
     if not os.path.lexists(path):
         return ""
     if path.is_symlink():

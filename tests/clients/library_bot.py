@@ -1,4 +1,4 @@
-"""A bot of the library that the environment has: `python library_bot.py MODULE KIND CHAT GATEWAY KEY`.
+"""A bot with the library of its environment: `python library_bot.py MODULE KIND CHAT GATEWAY KEY`.
 
 It writes a line when it is ready.
 """

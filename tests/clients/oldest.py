@@ -1,4 +1,4 @@
-"""Tells the stories to the package on the oldest Python and aiohttp that it is for.
+"""Runs the stories with the package on the oldest Python and aiohttp that it supports.
 
 `python3.10 -m tests.clients.oldest`, with the package on the path; `make clients-python` does so. The other
 tests need Python 3.11: this program has only the runners.

@@ -1,4 +1,4 @@
-"""A server that answers as a story of clients/stories.json says, and breaks off as it says.
+"""A server that answers, and breaks off, as a story of clients/stories.json says.
 
 `python -m tests.clients.scripted_server` speaks lines of JSON, so that runners in any language can use it:
 

@@ -1,4 +1,4 @@
-"""AutoPoster pushes the counts of a bot once an hour, and is no trouble to the bot."""
+"""AutoPoster pushes the counts of a bot once an hour, and raises nothing in the bot."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The Python client, where the stories of both languages do not tell it all."""
+"""The Python client, beyond the stories that both languages share."""
 
 import asyncio
 import json

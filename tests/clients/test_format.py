@@ -1,4 +1,4 @@
-"""clients/stories.json has the form of its schema, and says what the documents and the gateway say."""
+"""clients/stories.json matches its schema, the documents and the texts of the gateway."""
 
 import json
 import re

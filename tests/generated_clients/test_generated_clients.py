@@ -1,4 +1,4 @@
-"""Linters have nothing to say about our document, and clients that generators make of it call a gateway.
+"""Linters find no fault in our document, and the clients that generators make from it call a gateway.
 
 Each client makes the same calls (`calls/`), and its types are checked strictly. The commands are those of
 `docs/generated-clients.md`.

@@ -57,7 +57,7 @@ const LEAST_WAIT = 60; // after a failure, even if the platform asks for less
 /**
  * Push the servers of a bot as soon as it is ready, then once an hour. It never throws into the bot.
  *
- * Among the processes that a `ShardingManager` starts, only the one of shard 0 pushes, for all.
+ * Of the processes of a `ShardingManager`, only that of shard 0 pushes, for all.
  */
 export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}): AutoPoster {
   const stopped = new AbortController();

@@ -43,7 +43,7 @@ export class BodyAlreadyRead extends Error {
   constructor(remedy: string) {
     super(
       "Something has read the body of the webhook before the receiver, probably a body parser. " +
-        `The signature is one of the bytes that were sent. ${remedy}`,
+        `The signature is over the bytes as they were sent. ${remedy}`,
     );
     this.name = "BodyAlreadyRead";
   }
@@ -69,7 +69,7 @@ export class Receiver {
     this.#keys = [options.secret ?? []].flat().map(keyOf);
     this.#token = options.token || undefined;
     if (this.#keys.length === 0 && this.#token === undefined) {
-      throw new TypeError("Give the receiver the signing secret of the webhook, or its token: without one, anybody could send votes.");
+      throw new TypeError("Give the receiver the secret or the token of the webhook: without one, anybody could send votes.");
     }
     this.#clock = options.clock ?? systemClock;
     this.#store = options.store ?? new MemoryStore({ clock: this.#clock });
@@ -87,9 +87,9 @@ export class Receiver {
     const why = doubt(headers, body, this.#keys, this.#token, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const id = headerIn(headers, "webhook-id");
-    if (!id) return { status: 400, text: "The header webhook-id is missing, so repeats cannot be recognized." };
+    if (!id) return { status: 400, text: "The header webhook-id is missing." };
     const delivery = read(id, body);
-    if (delivery === null) return { status: 400, text: "The body is not the JSON of a vote, a test or an event." };
+    if (delivery === null) return { status: 400, text: "The body is not a vote, a test or an event." };
     try {
       if (!(await this.#store.claim(id))) return DONE;
     } catch (error) {
@@ -131,7 +131,7 @@ export class Receiver {
     done();
   };
 
-  /** For a web-standard server, such as a route of Next.js: it takes a `Request` and returns a `Response`. */
+  /** For a server that takes a `Request`, such as Next.js: `export const POST = receiver.fetch`. */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { status, text } = await this.#ofWeb(request);
     return status === 204 ? new Response(null, { status }) : new Response(text, { status });
@@ -203,7 +203,7 @@ export class Receiver {
 }
 
 const DONE: Answer = { status: 204, text: "" };
-const TOO_LARGE: Answer = { status: 413, text: "The body must not be larger than 65536 bytes." };
+const TOO_LARGE: Answer = { status: 413, text: "The body is larger than 65536 bytes." };
 
 /** Return the bytes of a body, or null if they are too many. Read to the end, so that the sender sees the answer. */
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
