@@ -1,6 +1,8 @@
 import { backgroundClock, type Clock } from "./clock";
 import type { Client, Counts } from "./client";
 import { RateLimited, Unavailable, VotegateError } from "./errors";
+import { quietly } from "./quietly";
+import { LONGEST_WAIT } from "./replies";
 
 /** A `Client` of discord.js 14, alone or started by a `ShardingManager`. */
 export interface DiscordClient {
@@ -88,7 +90,7 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
 }
 
 function pauseAfter(error: unknown, interval: number): number {
-  if (error instanceof RateLimited || error instanceof Unavailable) return Math.max(error.wait ?? AFTER_FAILURE, LEAST_WAIT);
+  if (error instanceof RateLimited || error instanceof Unavailable) return Math.min(Math.max(error.wait ?? AFTER_FAILURE, LEAST_WAIT), LONGEST_WAIT);
   return error instanceof VotegateError ? interval : AFTER_FAILURE;
 }
 
@@ -107,13 +109,4 @@ async function serversOf(bot: Bot): Promise<number | null> {
 async function sumOf(shards: { fetchClientValues(name: string): Promise<unknown[]> }): Promise<number> {
   const sizes = (await shards.fetchClientValues("guilds.cache.size")) as number[];
   return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-/** Call a handler of the user, and ignore its failure. */
-async function quietly(handler: () => unknown): Promise<void> {
-  try {
-    await handler();
-  } catch {
-    // Nothing may stop the pushes.
-  }
 }

@@ -3,6 +3,9 @@ import type { Reply } from "./exchange";
 
 const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\.$/;
 
+/** Seconds. A longer wait is not believed: a wrong header would silence a bot until it is restarted. */
+export const LONGEST_WAIT = 24 * 3600;
+
 /** Return the error that an answer means; `null` for a success. */
 export function errorIn(reply: Reply, now: number): VotegateError | null {
   const { status, headers, body } = reply;
@@ -32,7 +35,7 @@ export function isTemporary(error: unknown): error is RateLimited | Unavailable 
 
 /** Return the seconds until the limit allows a request again; 0 while requests are left. */
 export function usedUpFor({ headers }: Reply): number {
-  return headers.get("ratelimit-remaining") === "0" ? (secondsIn(headers.get("ratelimit-reset")) ?? 0) : 0;
+  return headers.get("ratelimit-remaining") === "0" ? Math.min(secondsIn(headers.get("ratelimit-reset")) ?? 0, LONGEST_WAIT) : 0;
 }
 
 /** Return the seconds that an answer asks to wait; `null` if it does not. Only headers ask, never a body. */

@@ -10,6 +10,7 @@ from typing import Protocol
 from votegate_client.client import Client
 from votegate_client.clock import Clock, SystemClock
 from votegate_client.errors import RateLimited, Unavailable, VotegateError
+from votegate_client.replies import LONGEST_WAIT
 
 HOUR = 3600
 """Seconds. The limit is two pushes in two hours."""
@@ -126,7 +127,7 @@ class AutoPoster:
 
     def _wait_after(self, error: VotegateError) -> float:
         if isinstance(error, RateLimited | Unavailable) and error.wait is not None:
-            return max(error.wait, LEAST_WAIT)
+            return min(max(error.wait, LEAST_WAIT), LONGEST_WAIT)
         return min(self._every, AFTER_OUTAGE) if isinstance(error, Unavailable) else self._every
 
     def _servers_here(self) -> int:
