@@ -16,7 +16,7 @@ from storage.folder import new_file
 
 HEAD = "# The next four lines are those of `votegate dev`, which may change them. They work nowhere else."
 NAMES = ("API", "BOT_ID", "API_KEY", "WEBHOOK_SECRET")
-_NAMED = re.compile(rf"\s*(?:export\s+)?({'|'.join(NAMES)})\s*=\s*(\S*)\s*$")
+_NAMED = re.compile(rf"\s*(?:export\s+)?({'|'.join(NAMES)})\s*=(.*)")
 _KEY, _SECRET = re.compile(r"vg_[A-Za-z0-9_-]{43}"), re.compile(r"whsec_[A-Za-z0-9+/]{43}=")
 MOST_BYTES = 65_536
 
@@ -47,7 +47,7 @@ def read_credentials(path: Path) -> Credentials | None:
     Raises NotOurs, and OSError.
     """
     matches = [_NAMED.match(line) for line in _read(path).ours]
-    named = {match[1]: match[2] for match in matches if match is not None}
+    named = {match[1]: match[2].strip() for match in matches if match is not None}
     key, secret = named.get("API_KEY", ""), named.get("WEBHOOK_SECRET", "")
     return Credentials(key, secret) if _KEY.fullmatch(key) and _SECRET.fullmatch(secret) else None
 

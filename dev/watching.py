@@ -42,6 +42,7 @@ SENT_CHARACTERS = 200
 """The characters of a refused body that are shown."""
 FAILED = BAD_REQUEST = 400
 """The status of a refused body, and the first one of failures."""
+"""The status of a refused body, and the first one of failures."""
 _CODES: Mapping[int, Code] = {404: "no_such_path", 405: "method_not_allowed"}
 """The codes of answers that no endpoint made."""
 
@@ -213,7 +214,7 @@ class Watching:
                 duration_ms=attempt.duration_ms,
                 error=attempt.error,
                 reason=in_english(text_of_error(attempt.error)) if attempt.error is not None else None,
-                answer=attempt.excerpt or None,
+                answer=self._redactor(attempt.excerpt) or None,
                 retry_in=self._seconds_to(next_ms) if next_ms is not None else None,
                 advice=advice.text if advice is not None else None,
                 guide=self._link(advice) if advice is not None else None,

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const ENTRIES = ["index", "topgg"]; // each has its lines under "exports" in package.json
-const INTERNAL = ["bodies", "exchange", "replies"]; // no type of an entry uses their types
+const INTERNAL = ["bodies", "exchange", "quietly", "replies"]; // no type of an entry uses their types
 
 const require = createRequire(import.meta.url);
 
@@ -19,7 +19,7 @@ process.chdir(import.meta.dirname);
 rmSync("dist", { recursive: true, force: true });
 compile("--emitDeclarationOnly");
 compile("--declaration", "false", "--removeComments");
-for (const name of readdirSync("dist").filter((name) => name.endsWith(".js"))) {
+for (const name of readdirSync("dist").filter((name) => /\.(js|d\.ts)$/.test(name))) {
   writeFileSync(`dist/${name}`, readFileSync(`dist/${name}`, "utf8").replace(/^ +/gm, ""));
 }
 for (const module of INTERNAL) rmSync(`dist/${module}.d.ts`);

@@ -125,6 +125,13 @@ def test_after_a_restart_in_the_window_it_waits_as_long_as_the_gateway_says(
     assert [record.levelno for record in caplog.records] == [logging.INFO]  # it is no trouble
 
 
+@pytest.mark.parametrize("seconds", ["1800000000", "9" * 400])
+def test_a_wait_that_cannot_be_one_ends_within_a_day(open_world: Open, seconds: str) -> None:
+    world = open_world(refusal(429, "Too many requests, please try again later.", retry_after=seconds), OK)
+    asyncio.run(run(world, FakeBot(world.clock, 2)))
+    assert [push.after for push in world.pushes] == [5, 24 * HOUR]
+
+
 def test_it_waits_for_the_limit_before_it_is_hit(open_world: Open) -> None:
     used_up = {**OK, "headers": {"ratelimit-remaining": "0", "ratelimit-reset": "5000"}}
     world = open_world(used_up, OK)

@@ -131,6 +131,43 @@ def test_the_bot_and_the_address_are_shown_but_never_the_key() -> None:
     assert repr(client) == f"Client(bot_id='{BOT}', base_url='https://votes.example')"
 
 
+def test_a_broken_answer_that_quotes_the_key_does_not_bring_it_into_the_error() -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nbroken " + request.replace(b"\r\n", b" ") + b"\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def asking() -> str:
+        server = await asyncio.start_server(echo, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with Client(KEY, BOT, address, longest_wait=0) as client:
+            with pytest.raises(Unavailable) as raised:
+                await client.has_voted(USER)
+        server.close()
+        return str(raised.value)
+
+    text = asyncio.run(asking())
+    assert "[key]" in text
+    assert KEY not in text
+
+
+@pytest.mark.parametrize("seconds", ["1800000000", "9" * 400])
+def test_a_limit_that_cannot_be_one_ends_within_a_day(open_world: Open, seconds: str) -> None:
+    limit = {"ratelimit_remaining": "0", "ratelimit_reset": seconds}
+    world = open_world(refusal(401, "Invalid API key.", **limit), OK)
+
+    async def pushing() -> None:
+        async with world.client() as client:
+            with pytest.raises(InvalidKey):
+                await client.post_stats(1)
+            await world.clock.sleep(24 * 60 * 60)
+            await client.post_stats(2)
+
+    asyncio.run(pushing())
+    assert world.pushed() == [{"server_count": 1}, {"server_count": 2}]
+
+
 def test_a_given_session_is_used_and_stays_open(open_world: Open) -> None:
     world = open_world(refusal(401, "Invalid API key."), OK)
 

@@ -196,6 +196,28 @@ async def fail_async(vote: Vote) -> None:
     fail(vote)
 
 
+def fail_at_an_end(_: object) -> bool:
+    return bool(next(iter(())))
+
+
+def test_neither_a_handler_nor_a_store_that_raises_stop_iteration_holds_up_the_receiver(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class EmptyStore(Claims):
+        def claim(self, event_id: str, /) -> bool:
+            return fail_at_an_end(event_id)
+
+    async def receiving(receiver: Receiver) -> int:
+        receiver.on_vote(fail_at_an_end)
+        answer = await asyncio.wait_for(received(receiver, VOTE), 5)
+        await asyncio.wait_for(receiver.finish(), 5)
+        return answer.status
+
+    assert asyncio.run(receiving(Receiver(secret=SECRET))) == 204
+    assert asyncio.run(receiving(Receiver(secret=SECRET, store=EmptyStore()))) == 503
+    assert caplog.text.count("in fail_at_an_end") == 2
+
+
 @pytest.mark.parametrize("handler", [fail, fail_async])
 def test_an_error_of_a_handler_is_logged_without_body_and_secret(
     handler: Callable[[Vote], Awaitable[None] | None], caplog: pytest.LogCaptureFixture

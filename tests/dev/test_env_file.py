@@ -51,7 +51,13 @@ def test_lines_of_the_user_stay_when_ours_are_written_again(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "content",
-    ["API_KEY=mine\n", "export API=x\n", " BOT_ID = 1\n", f"{LINES}OTHER=1\nWEBHOOK_SECRET=mine\n"],
+    [
+        "API_KEY=mine\n",
+        "API_KEY='of mine' # or not\n",
+        "export API=x\n",
+        " BOT_ID = 1\n",
+        f"{LINES}OTHER=1\nWEBHOOK_SECRET=mine\n",
+    ],
 )
 def test_names_with_the_values_of_somebody_else_are_not_touched(tmp_path: Path, content: str) -> None:
     path = tmp_path / ".env"

@@ -84,11 +84,20 @@ class Program:
 
     def says(self, line: str) -> None:
         """Read until it says a line."""
-        assert self.process.stdout is not None
         while not self.lines or self.lines[-1] != line:
-            said = self.process.stdout.readline()
-            assert said, f"it ended without {line!r}: {self.lines}"
-            self.lines.append(said.strip())
+            self._read(line)
+
+    def says_with(self, text: str) -> str:
+        """Read until it says a line with a text. Return the line."""
+        while not self.lines or text not in self.lines[-1]:
+            self._read(text)
+        return self.lines[-1]
+
+    def _read(self, awaited: str) -> None:
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        assert said, f"it ended without {awaited!r}: {self.lines}"
+        self.lines.append(said.strip())
 
     def __enter__(self) -> "Program":
         return self
@@ -249,6 +258,25 @@ def test_a_first_reward_takes_20_lines_of_code(title: str, language: str) -> Non
     assert len(lines) <= MOST_LINES
 
 
+@pytest.mark.parametrize(
+    ("title", "language"),
+    [
+        (FIRST, "python"),
+        (FIRST, "js"),
+        ("Without the package: aiohttp", "python"),
+        ("Without the package: fetch", "js"),
+    ],
+)
+def test_a_refused_push_does_not_end_the_receiver(
+    scene: Scene, start: Start, title: str, language: str
+) -> None:
+    program = start(block(title, language), language, API_KEY="vg_" + "x" * 43)
+    refusal = program.says_with("Invalid API key.")
+    assert refusal.startswith(("not pushed: 401", "failed: "))
+    scene.gateway.cast(USER)
+    program.says(f"{USER} has voted: 100 coins")
+
+
 @pytest.mark.parametrize("language", ["python", "js"])
 def test_a_bot_asks_whether_a_user_has_voted(scene: Scene, start: Start, language: str) -> None:
     text = block("Ask whether a user has voted", language)
@@ -296,17 +324,20 @@ def test_a_first_reward_needs_no_platform(tmp_path: Path, language: str) -> None
     port = unused_webhook_port()
     dev = f'{ROOT}/server.py "$@" --port 0 --webhook http://127.0.0.1:{port}/votes'
     (tmp_path / "bin").mkdir()
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/activate").touch()
     for name, arguments in (("votegate", dev), ("python3", '"$@"')):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\nexec {sys.executable} {arguments}\n")
         (tmp_path / "bin" / name).chmod(0o755)
     given = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     path = f"{tmp_path / 'bin'}{os.pathsep}{given['PATH']}"
     environment = {**given, "PATH": path, "PYTHONPATH": str(ROOT / "clients/python")}
-    serve, run_bot = blocks(FIRST, "sh")
+    serve, run_python, run_node = blocks(FIRST, "sh")
+    run_bot = run_python.replace("python3", "exec python3")
     if language == "js":
         link_packages(tmp_path)
-        assert "node bot.js" in run_bot
-        run_bot = run_bot.replace("python3 bot.py", f"exec {installed('node')} bot.js")
+        assert run_node.startswith("node ")
+        run_bot = run_node.replace("node", f"exec {installed('node')}", 1)
     name = "bot.py" if language == "python" else "bot.js"
     (tmp_path / name).write_text(block(FIRST, language).replace("9000", str(port)))
 
@@ -352,7 +383,7 @@ def test_the_packages_that_are_installed_have_these_names() -> None:
     python = (ROOT / "clients/python/pyproject.toml").read_text()
     node = json.loads((NODE_PACKAGE / "package.json").read_text())
     by_pip, by_npm = blocks("Begin", "sh")
-    assert by_pip.split()[2] == tomllib.loads(python)["project"]["name"]
+    assert by_pip.splitlines()[-1].split()[2] == tomllib.loads(python)["project"]["name"]
     assert by_npm.split()[2] == node["name"]
 
 

@@ -1,6 +1,8 @@
 import { backgroundClock, type Clock } from "./clock";
 import type { Client, Counts } from "./client";
 import { RateLimited, Unavailable, VotegateError } from "./errors";
+import { quietly } from "./quietly";
+import { LONGEST_WAIT } from "./replies";
 
 /** A `Client` of discord.js 14, alone or started by a `ShardingManager`. */
 export interface DiscordClient {
@@ -30,7 +32,7 @@ export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
 export interface AutoPostOptions {
   /** Seconds between two pushes; by default 3600. The platform allows two pushes in two hours. */
   readonly interval?: number | undefined;
-  /** The number of commands, or a function that returns it; pushed together with the servers. */
+  /** The number of commands, or a function that returns it. */
   readonly commandCount?: number | (() => number | Promise<number>) | undefined;
   /** Called after each push. */
   readonly onPost?: ((counts: Counts) => unknown) | undefined;
@@ -89,7 +91,7 @@ async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: 
 
 function pauseAfter(error: unknown, interval: number): number {
   if (error instanceof RateLimited || error instanceof Unavailable) {
-    if (error.wait !== null) return Math.max(error.wait, LEAST_WAIT);
+    if (error.wait !== null) return Math.min(Math.max(error.wait, LEAST_WAIT), LONGEST_WAIT);
   } else if (error instanceof VotegateError) return interval;
   return Math.min(interval, AFTER_FAILURE);
 }
@@ -109,13 +111,4 @@ async function serversOf(bot: Bot): Promise<number | null> {
 async function sumOf(shards: { fetchClientValues(name: string): Promise<unknown[]> }): Promise<number> {
   const sizes = (await shards.fetchClientValues("guilds.cache.size")) as number[];
   return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-/** Call a handler of the user, and ignore its failure. */
-async function quietly(handler: () => unknown): Promise<void> {
-  try {
-    await handler();
-  } catch {
-    // Nothing may stop the pushes.
-  }
 }

@@ -3,6 +3,7 @@ import { errorOf, isTemporary, usedUpFor } from "./replies";
 import { systemClock, type Clock } from "./clock";
 import { RateLimited, type VotegateError } from "./errors";
 import { exchange, type Reply, type Outgoing } from "./exchange";
+import { quietly } from "./quietly";
 
 /** Settings of a client. */
 export interface ClientOptions {
@@ -154,7 +155,8 @@ export class Client {
       if (wait > 0) {
         waited += wait;
         if (waited > this.#longestWait) throw failure ?? new RateLimited({ status: 0, text: "The limit is used up.", requestId: null }, wait);
-        if (backOff === 2) this.#log(`A request to ${new URL(this.#url).host} waits ${Math.ceil(wait)} s: ${failure?.message}`);
+        const line = `A request to ${new URL(this.#url).host} waits ${Math.ceil(wait)} s: ${failure?.message}`;
+        if (backOff === 2) void quietly(() => this.#log(line));
         await this.#clock.sleep((wait + Math.random()) * 1000);
       }
       try {

@@ -8,7 +8,8 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-const LONGEST_TIMER = 2 ** 31 - 1; // setTimeout fires at once for a longer one
+/** Milliseconds. */
+export const LONGEST_TIMER = 2 ** 31 - 1; // setTimeout fires at once for a longer one
 
 function sleeping(keepsAlive: boolean): Clock["sleep"] {
   return (milliseconds, signal) =>

@@ -1,4 +1,5 @@
 import { objectIn } from "./bodies";
+import { LONGEST_TIMER } from "./clock";
 import { Unavailable } from "./errors";
 
 /** One request to the platform. */
@@ -27,11 +28,14 @@ const MOST_BYTES = 1024 * 1024;
 export async function exchange(fetch: typeof globalThis.fetch, timeout: number, request: Outgoing): Promise<Reply> {
   const { method, headers, body } = request;
   const late = new AbortController(); // a timer and a controller cost half as much as AbortSignal.timeout
-  const timer = setTimeout(() => late.abort(new Error(`No answer came within ${timeout} seconds.`)), timeout * 1000);
+  const timer = setTimeout(() => late.abort(new Error(`No answer came within ${timeout} seconds.`)), Math.min(timeout * 1000, LONGEST_TIMER));
   try {
     const response = await fetch(request.url, { method, headers, body, redirect: "manual", signal: late.signal });
     return { status: response.status, headers: response.headers, body: objectIn(await bytesOf(response)) };
   } catch (error) {
+    const { cause } = error as Error;
+    // The bytes of a broken answer, which may quote the request.
+    if (cause instanceof Error && "data" in cause) delete cause.data;
     throw new Unavailable({ status: 0, text: reasonOf(error as Error), requestId: null, cause: error }, null);
   } finally {
     clearTimeout(timer);

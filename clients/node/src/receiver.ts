@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { type Clock, systemClock } from "./clock";
 import { type Delivery, type Event, read, type Test, type Vote } from "./payload";
+import { quietly } from "./quietly";
 import { doubt, headerIn, keyOf, type ReceivedHeaders } from "./signature";
 import { MemoryStore, type Store } from "./store";
 
@@ -109,7 +110,8 @@ export class Receiver {
   /** For `node:http` and Express: `http.createServer(receiver.node)`, `app.post("/votes", receiver.node)`. */
   readonly node = async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     const answer = await this.#ofNode(request, bytesIn(request.rawBody, request.body));
-    if (answer !== null) response.writeHead(answer.status).end(answer.text);
+    // A time-out of a framework may have answered meanwhile.
+    if (answer !== null && !response.headersSent) response.writeHead(answer.status).end(answer.text);
   };
 
   /** For Koa: `router.post("/votes", receiver.koa)`. */
@@ -184,7 +186,8 @@ export class Receiver {
 
   /** Strangers may send any number of requests, so each line is logged once. */
   #logOnce(line: string): void {
-    if (!this.#logged.has(line)) (this.#options.log ?? console.warn)(line);
+    const { log = console.warn } = this.#options;
+    if (!this.#logged.has(line)) void quietly(() => log(line));
     this.#logged.add(line);
   }
 
@@ -194,7 +197,8 @@ export class Receiver {
   }
 
   #report(error: unknown, what: string): void {
-    if (this.#options.onError) this.#options.onError(error);
+    const { onError } = this.#options;
+    if (onError) void quietly(() => onError(error));
     else console.error(`votegate-client: ${what}:`, error);
   }
 }

@@ -4,6 +4,9 @@ import type { Reply } from "./exchange";
 const NOT_VOTEGATE = "The answer is not from Votegate, but perhaps from a proxy. Is the base address right?";
 const TOO_FAR_OFF = /\((\d+)\) is too far off .* by more than (\d+) .* is (\d+)\.$/;
 
+/** Seconds. A longer wait is not believed: a wrong header would silence a bot until it is restarted. */
+export const LONGEST_WAIT = 24 * 3600;
+
 /** Return the error that an answer means. A success means one if it lacks a field. */
 export function errorOf(reply: Reply, now: number): VotegateError {
   const { status, headers, body } = reply;
@@ -27,7 +30,7 @@ export function isTemporary(error: unknown): error is RateLimited | Unavailable 
 
 /** Return the seconds until the limit allows a request again; 0 while requests are left. */
 export function usedUpFor({ headers }: Reply): number {
-  return headers.get("ratelimit-remaining") === "0" ? (secondsIn(headers.get("ratelimit-reset")) ?? 0) : 0;
+  return headers.get("ratelimit-remaining") === "0" ? Math.min(secondsIn(headers.get("ratelimit-reset")) ?? 0, LONGEST_WAIT) : 0;
 }
 
 /** Return the seconds that an answer asks to wait; `null` if it does not. Only headers ask, never a body. */

@@ -97,6 +97,20 @@ test("a count that is unknown is pushed again after the wait that the platform n
   assert.deepEqual(pushes.map(({ at }) => at), [0, HOUR]);
 });
 
+test("a page that asks for no wait is not asked again at once", async () => {
+  const page = () => new Response("<p>Sign in</p>", { headers: { "retry-after": "0" } });
+  const pushes = await pushesOf(discordBot(1210), [page, SUCCESS], { onError: () => {} });
+  assert.deepEqual(pushes.map(({ at }) => at), [0, 60]);
+});
+
+test("a wait that no limit has ends within a day", async () => {
+  for (const seconds of ["1800000000", "9".repeat(400)]) {
+    const limit = { "retry-after": seconds, "ratelimit-remaining": "0", "ratelimit-reset": seconds };
+    const [, second] = await pushesOf(discordBot(1210), [refusal(429, "Too many requests.", limit), SUCCESS]);
+    assert.ok(second.at >= 24 * HOUR && second.at < 24 * HOUR + 120, `pushed after ${second.at} seconds`);
+  }
+});
+
 test("a failure is reported and stops nothing, even if the report fails", async () => {
   const errors = [];
   const onError = async (error) => {

@@ -1,6 +1,8 @@
 // What no story tells: what a Client refuses when it is made, and that it shows its key nowhere.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import net from "node:net";
 import { test } from "node:test";
 import { inspect } from "node:util";
 
@@ -29,6 +31,15 @@ test("an address that is missing, none of http, or names a user, is refused", ()
   for (const baseUrl of [undefined, "", "votes.example", "votes.example:8080", "https://", "ftp://votes.example", "https://user:pass@votes.example"]) {
     assert.throws(() => new Client({ ...OPTIONS, baseUrl }), { name: "TypeError", message: "baseUrl must be like https://votes.example" });
   }
+});
+
+test("a time-out may be as long as one likes", async () => {
+  const fetch = async (_url, { signal }) => {
+    await new Promise((resume) => setTimeout(resume, 20));
+    signal.throwIfAborted();
+    return Response.json({ success: true });
+  };
+  for (const timeout of [3_000_000, Infinity]) await new Client({ ...OPTIONS, timeout, longestWait: 0, fetch }).postStats({ serverCount: 1 });
 });
 
 test("counts that are no whole numbers are refused", async () => {
@@ -73,4 +84,29 @@ test("the key is in no text of a client, nor of the error of a broken connection
   for (const value of [client, error]) {
     for (const text of [inspect(value, { depth: 9, showHidden: true }), JSON.stringify(value), String(value)]) assert.ok(!text.includes("vg_secret"), text);
   }
+});
+
+test("a broken answer that quotes the key does not bring it into the error", async () => {
+  const server = net.createServer((socket) =>
+    socket.once("data", (request) => socket.end(`HTTP/1.1 200 OK\r\nbroken ${String(request).replaceAll("\r\n", " ")}\r\n\r\n`)),
+  );
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const client = new Client({ ...OPTIONS, baseUrl: `http://127.0.0.1:${server.address().port}`, longestWait: 0 });
+  const error = await client.hasVoted("333333333333333333").then(assert.fail, (error) => error);
+  server.close();
+  assert.ok(error instanceof Unavailable);
+  assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes("vg_secret"));
+});
+
+test("a log that fails costs no call and ends no program", async () => {
+  const unhandled = [];
+  const keep = (error) => unhandled.push(error);
+  process.on("unhandledRejection", keep);
+  for (const log of [() => { throw new Error("The log fails."); }, async () => { throw new Error("The log fails."); }]) {
+    const answers = [new Response("", { status: 503 }), Response.json({ success: true })];
+    await new Client({ ...OPTIONS, clock: new FakeClock(), log, fetch: async () => answers.shift() }).postStats({ serverCount: 1 });
+  }
+  await new Promise((resume) => setTimeout(resume, 20));
+  process.off("unhandledRejection", keep);
+  assert.deepEqual(unhandled, []);
 });

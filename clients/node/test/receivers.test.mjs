@@ -151,6 +151,44 @@ test("a handler that fails is reported, and its webhook is not sent again", asyn
   });
 });
 
+test("a report that fails, at once or later, ends no program", async () => {
+  const unhandled = [];
+  const keep = (error) => unhandled.push(error);
+  process.on("unhandledRejection", keep);
+  const failing = { onVote: () => { throw new Error("The handler fails."); } };
+  const full = { store: { claim: () => { throw new Error("The disk is full."); } } };
+  for (const onError of [() => { throw new Error("The report fails."); }, async () => { throw new Error("The report fails."); }]) {
+    for (const [options, status] of [[failing, 204], [full, 500]]) {
+      const { receiver } = recorder({ ...options, onError });
+      const { headers, body } = signed(VOTE);
+      assert.equal((await receiver.receive(headers, Buffer.from(body))).status, status);
+      await receiver.finish();
+    }
+  }
+  const log = () => { throw new Error("The log fails."); };
+  const { receiver } = recorder({ log });
+  assert.equal((await receiver.receive({}, Buffer.from("{}"))).status, 401);
+  await new Promise((resume) => setTimeout(resume, 20));
+  process.off("unhandledRejection", keep);
+  assert.deepEqual(unhandled, []);
+});
+
+test("a request that something else has answered meanwhile ends no program", async () => {
+  let failure = null;
+  const { receiver, got } = recorder({ store: { claim: () => new Promise((resolve) => setTimeout(resolve, 50, true)) } });
+  const server = await listening(
+    http.createServer((request, response) => {
+      receiver.node(request, response).catch((error) => (failure = error));
+      setTimeout(() => response.writeHead(503).end(), 10); // as a time-out does
+    }),
+  );
+  assert.equal((await post(server, signed(VOTE))).status, 503);
+  await new Promise((resume) => setTimeout(resume, 100));
+  await receiver.finish();
+  server.close();
+  assert.deepEqual([failure, got.length], [null, 1]);
+});
+
 test("an error on the console names neither body nor secret", async (context) => {
   const said = context.mock.method(console, "error", () => {});
   const onVote = () => Promise.reject(new Error("the database is away"));

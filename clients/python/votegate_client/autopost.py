@@ -10,6 +10,7 @@ from typing import Protocol
 from votegate_client.client import Client
 from votegate_client.clock import Clock, SystemClock
 from votegate_client.errors import RateLimited, Unavailable, VotegateError
+from votegate_client.replies import LONGEST_WAIT
 
 HOUR = 3600
 """Seconds. The limit is two pushes in two hours."""
@@ -129,7 +130,9 @@ class AutoPoster:
     def _wait_after(self, error: VotegateError) -> float:
         if not isinstance(error, RateLimited | Unavailable):
             return self._every
-        return min(self._every, AFTER_FAILURE) if error.wait is None else max(error.wait, LEAST_WAIT)
+        if error.wait is None:
+            return min(self._every, AFTER_FAILURE)
+        return min(max(error.wait, LEAST_WAIT), LONGEST_WAIT)
 
     def _servers_here(self) -> int:
         """Return the number of servers, which is right only if this process has all shards."""

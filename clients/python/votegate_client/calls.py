@@ -115,7 +115,8 @@ class Caller:
         except asyncio.TimeoutError:
             return Unavailable(f"No answer within {self._timeout.total:g} seconds.")
         except (aiohttp.ClientError, OSError) as problem:
-            return Unavailable(f"No answer: {problem}")
+            # It quotes a broken answer, which may quote the request.
+            return Unavailable(f"No answer: {problem}".replace(self._headers["Authorization"], "[key]"))
         limit = reply.seconds_at_limit()
         if limit:
             endpoint.free_at = max(endpoint.free_at, self._clock.monotonic() + limit)

@@ -190,8 +190,16 @@ async def _called(function: Callable[[Any], Any], value: object, threads: Execut
     """Return the result of an `async def`, or of a `def`, which runs in a thread."""
     if inspect.iscoroutinefunction(function):
         return await function(value)
-    result = await asyncio.get_running_loop().run_in_executor(threads, function, value)
+    result = await asyncio.get_running_loop().run_in_executor(threads, _returned, function, value)
     return await result if inspect.isawaitable(result) else result
+
+
+def _returned(function: Callable[[Any], Any], value: object) -> Any:
+    """Return a function's result. Before Python 3.12, a future that fails with StopIteration never ends."""
+    try:
+        return function(value)
+    except StopIteration as error:
+        raise RuntimeError("StopIteration").with_traceback(error.__traceback__) from None
 
 
 def _by_lower_name(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -22,6 +22,8 @@ TOO_FAR_OFF = re.compile(
 )
 NOT_VOTEGATE = "The answer is not from Votegate, but perhaps from a proxy. Is the base address right?"
 SECONDS = re.compile("[0-9]+")
+LONGEST_WAIT = 24 * 60 * 60
+"""Seconds. A longer wait is not believed: a wrong header would silence a bot until it is restarted."""
 
 
 class Reply(NamedTuple):
@@ -59,7 +61,7 @@ class Reply(NamedTuple):
         """Return the seconds until the limit allows another request; 0 if it allows one now."""
         if self.headers.get("ratelimit-remaining") != "0":
             return 0
-        return _seconds(self.headers.get("ratelimit-reset", "")) or 0
+        return min(_seconds(self.headers.get("ratelimit-reset", "")) or 0, LONGEST_WAIT)
 
     def _asked_wait(self) -> float | None:
         """Return the seconds to wait before the next try; None if the reply asks for none."""
@@ -70,7 +72,8 @@ class Reply(NamedTuple):
 
 
 def _seconds(text: str) -> float | None:
-    return float(text) if SECONDS.fullmatch(text) else None
+    # Infinity would have no text.
+    return min(float(text), 1e12) if SECONDS.fullmatch(text) else None
 
 
 def _seconds_until(date: str, now: float) -> float | None:

@@ -267,8 +267,13 @@ def test_a_delivery_to_nobody_says_what_to_do(strict: DevGateway) -> None:
     assert "--webhook" in told["advice"]
 
 
-def test_no_line_holds_the_key_or_the_secret(dev: DevGateway) -> None:
+def test_no_line_holds_the_key_or_the_secret(dev: DevGateway, receiver: Receiver) -> None:
     env = dev.environment()
+    # The page for errors of a framework may show its environment.
+    receiver.answers = [status(500, f"{env['API_KEY']} {env['WEBHOOK_SECRET']}".encode())]
+    user = dev.press("v")["user"]
+    told = dev.next("delivery", lambda each: each["user"] == user)
+    assert told["answer"] == "[secret] [secret]"
     dev.request("GET", f"/bots/{env['API_KEY']}/stats?key={env['API_KEY']}")
     dev.stats(dev.key, {"server_count": env["API_KEY"]}, BOT)
     dev.next("request", lambda each: each["status"] == 400)

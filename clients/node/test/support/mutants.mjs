@@ -28,8 +28,8 @@ export const MUTANTS = {
   "ids as numbers": ["client.js", 'checkedId(userId, "userId")', "Number(userId)", "a user id of 20 digits is not rounded"],
   "each push is sent": [
     "client.js",
-    "carried = this.#pushes.length;\nconst",
-    "carried = 1;\nconst",
+    "carried = this.#pushes.length;\nconst fields",
+    "carried = 1;\nconst fields",
     "while a push is under way, only the newest counts wait",
   ],
   "`==` on signatures": ["signature.js", "sent.some((other) => same(one, other))", "sent.some((other) => one == other)", "a vote for a bot"],
