@@ -16,7 +16,7 @@ export interface ReceiverOptions {
   readonly secret?: string | readonly string[] | undefined;
   /** The token of the webhook, or several. With a secret and a token, both are checked. */
   readonly token?: string | readonly string[] | undefined;
-  /** Keeps the ids of webhooks. Use your database: the default, a `MemoryStore`, forgets when the program ends. */
+  /** Keeps the ids of webhooks. The default, a `MemoryStore`, forgets when the program ends. */
   readonly store?: Store | undefined;
   /** A user has voted: hand out the reward here. */
   readonly onVote?: ((vote: Vote) => unknown) | undefined;
@@ -102,7 +102,7 @@ export class Receiver {
     return DONE;
   }
 
-  /** Wait until no handler is under way. Call it before your program ends. */
+  /** Wait until no handler is under way. Call it before the program ends. */
   async finish(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }

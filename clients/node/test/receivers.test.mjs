@@ -158,7 +158,7 @@ test("a report that fails, at once or later, ends no program", async () => {
   const failing = { onVote: () => { throw new Error("The handler fails."); } };
   const full = { store: { claim: () => { throw new Error("The disk is full."); } } };
   for (const onError of [() => { throw new Error("The report fails."); }, async () => { throw new Error("The report fails."); }]) {
-    for (const [options, status] of [[failing, 204], [full, 500]]) {
+    for (const [options, status] of [[failing, 204], [full, 503]]) {
       const { receiver } = recorder({ ...options, onError });
       const { headers, body } = signed(VOTE);
       assert.equal((await receiver.receive(headers, Buffer.from(body))).status, status);
