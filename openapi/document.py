@@ -322,7 +322,8 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
 
 def _query_parameter(name: str, schema: Node, *, is_required: bool) -> Node:
     bare = {key: value for key, value in schema.items() if key not in {"description", "examples"}}
-    example = bare["enum"][0] if "enum" in bare else _QUERIES.get(name, BOT)
+    choices = (each for each in bare.get("enum", ()) if each not in EVENT_PARTS)  # those may be off
+    example = next(choices, None) or _QUERIES.get(name, BOT)
     shown = schema.get("examples", [example])[0]
     parameter = _parameter(name, "query", schema["description"], with_named_choices(bare), shown)
     return {**parameter, "required": is_required}

@@ -57,7 +57,7 @@ MUTANTS = {
     ),
     "the key in an error": Mutant(
         "calls.py",
-        'f"No answer: {problem}"',
+        'f"No answer: {problem}".replace(self._headers["Authorization"], "[key]")',
         'f"No answer: {problem} {self._headers}"',
         "connections that break until the call fails",
     ),

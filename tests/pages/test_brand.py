@@ -57,8 +57,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Ite
 
 
 def naming(answer: requests.Response, name: str = PROGRAM) -> list[str]:
-    """Return the places of an answer that name the program. A user agent is a name for machines."""
-    text = answer.text.replace("Votegate/", "")
+    """Return the places of an answer that name the program. Names in programs are no names for people: a
+    user agent, and a class of the client."""
+    text = answer.text.replace("Votegate/", "").replace("VotegateError", "")
     shown = [*re.finditer(name, text)]
     return [text[max(found.start() - 60, 0) : found.end() + 20] for found in shown]
 
