@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 import requests
 
-from tests.support.contract import BOT_PATH, deliveries, set_webhook
+from tests.support.contract import BOT_PATH, attempted, set_webhook
 from tests.support.gateways import BOT, OTHER_USER, ROOT, SERVER, USER, WAIT_SECONDS, ThreadGateway
 from tests.support.programs import installed
 
@@ -133,7 +133,7 @@ def test_a_vote_that_is_sent_again_is_a_second_vote_to_a_published_receiver(
     set_webhook(gateway, f"http://127.0.0.1:{published.port}/votes", token=TOKEN)
     gateway.cast()
     first = published.heard()
-    (delivery,) = deliveries(gateway)
+    delivery = attempted(gateway, 1)
     gateway.done("POST", f"{BOT_PATH}/webhook/deliveries/{delivery['id']}/redeliver", {})
     again = published.heard()
     assert (again["user"], again["test"]) == (first["user"], first["test"])
