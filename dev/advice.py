@@ -55,8 +55,8 @@ _TOO_MANY = {
         "It is out of range: send how many commands the bot has, not their uses.", _COUNTS
     ),
 }
-PRODUCTION = 1_000
-"""A limit below this one is that of production."""
+REQUESTS = 1_000
+"""The value of each limit in development. A smaller one is that of production."""
 
 
 def advice_for_request(code: Code, request: Request | None, path: str, limit: int | None) -> Advice | None:
@@ -68,7 +68,7 @@ def advice_for_request(code: Code, request: Request | None, path: str, limit: in
     """
     if code == "no_such_path" and (path == "/" or path.endswith("/vote")):
         return _NO_PAGES
-    if code == "too_many_requests" and limit is not None and 1 < limit < PRODUCTION:
+    if code == "too_many_requests" and limit is not None and 1 < limit < REQUESTS:
         return _MORE_LIMITS
     if code == "invalid_key" and request is not None and (request.authorization or "")[:1] in {'"', "'"}:
         return _IN_QUOTES

@@ -18,6 +18,7 @@ from datetime import datetime
 import click
 import msgspec
 
+from dev.advice import REQUESTS
 from dev.commands import KEYS
 from dev.happenings import (
     AnsweredRequest,
@@ -80,7 +81,8 @@ class DevLines:
         raise TypeError(happening)
 
     def _ready(self, ready: ReadyToServe) -> str:
-        limits = "those of production" if ready.real_limits else "1,000 requests a window; see --real-limits"
+        ours = f"{REQUESTS:,} requests a window; see --real-limits"
+        limits = "those of production" if ready.real_limits else ours
         key = "were added to" if ready.is_added else "are in"
         lines = [
             f"Votegate for development serves on {ready.url}",

@@ -23,6 +23,7 @@ from cli.demo import BOT, SERVER_COUNT, make_demo
 from core.actors import GATEWAY
 from core.clock import SystemClock
 from core.rows import WebhookEvent
+from dev.advice import REQUESTS
 from dev.commands import DevCommands
 from dev.env_file import NAMES, Credentials, NotOurs, read_credentials, write_env
 from dev.happenings import DroppedLines, Happening, ReadyToServe
@@ -51,8 +52,6 @@ from wire.listening import forget_activation
 
 PREFIX = "votegate-dev-"
 """The beginning of the names of temporary data folders."""
-REQUESTS = 1_000
-"""The value of each limit in development."""
 STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when the terminal is closed
 
