@@ -100,8 +100,9 @@ class CuttingProxy:
         self.port: int = self._held.getsockname()[1]
         self.url = f"{'rediss' if tls is not None else 'redis'}://{HOST}:{self.port}/0"
         self._requests, self._answers = _Way(), _Way()
-        self._listener: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
         self._closes_new = False
+        self._opening: set[asyncio.Task[None]] = set()
         self._links: set[asyncio.Task[None]] = set()
         self._errors: list[dict[str, Any]] = []
         self._ready = threading.Event()
@@ -183,7 +184,7 @@ class CuttingProxy:
 
         async def changing() -> None:
             if listens is not None:
-                await self._listen(listens)
+                self._listen(listens)
             change()
             cancelled = [link for link in self._links if link.cancelling()]
             await asyncio.gather(*cancelled, return_exceptions=True)
@@ -200,36 +201,56 @@ class CuttingProxy:
         if not isinstance(context.get("exception"), OSError):
             self._errors.append(context)
 
-    async def _listen(self, listens: bool) -> None:
+    def _listen(self, listens: bool) -> None:
         if listens and self._listener is None:
-            self._listener = await asyncio.start_server(
-                self._accept, HOST, self.port, ssl=self._tls, reuse_address=True
-            )
+            self._listener = socket.create_server((HOST, self.port))
+            self._listener.setblocking(False)
+            self._loop.add_reader(self._listener, self._accept, self._listener)
         elif not listens and self._listener is not None:
-            self._listener.close()  # from Python 3.12 on, `wait_closed` would also wait for the connections
+            self._loop.remove_reader(self._listener)
+            self._listener.close()
             self._listener = None
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(self._note)
         self._stop = asyncio.Event()
-        await self._listen(True)
+        self._listen(True)
         self._ready.set()
         await self._stop.wait()
-        await self._listen(False)
+        self._listen(False)
         self._closes_new = True
-        while others := asyncio.all_tasks() - {
-            asyncio.current_task()
-        }:  # some connections are still being accepted
-            for other in others:
-                other.cancel()
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for link in self._links:
+                link.cancel()
             await asyncio.wait(others)
         for _ in range(TURNS_TO_CLOSE):
             await asyncio.sleep(0)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Accept a connection in our own task: asyncio reports a cancelled task of its own as an error."""
-        self.connections += 1
+    def _accept(self, listener: socket.socket) -> None:
+        """Accept all connections that wait.
+
+        A server of asyncio would leave one open that it accepts in the turn in which it is closed.
+        """
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                connection, _ = listener.accept()
+                self.connections += 1
+                opening = asyncio.create_task(self._open(connection))
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+
+    async def _open(self, connection: socket.socket) -> None:
+        """Begin a link. This is never cancelled: asyncio may leave a TLS connection open if it is."""
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        try:
+            transport, _ = await self._loop.connect_accepted_socket(
+                lambda: protocol, connection, ssl=self._tls
+            )
+        except OSError:  # the client broke its handshake off
+            return
+        writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
         reset = _resetting(writer)
         if self._closes_new:
             reset()
