@@ -44,6 +44,7 @@ HEADS: tuple[Mapping[str, str], ...] = (
     {**BROWSER, "Accept-Language": "xx", "Sec-Fetch-Site": "none", "Cookie": "_ga=1; other=2"},
     {**BROWSER, "Cookie": "__Host-votegate-look=dark; __Host-votegate-language=fr"},
     {**BROWSER, "X-Forwarded-For": "192.0.2.7", "If-None-Match": '"nothing"'},
+    {**BROWSER, "Cookie": "_ga=1; a=b", "Referer": "http://localhost/bots", "X-Real-IP": "192.0.2.8"},
     {"Host": "a"},
 )
 
