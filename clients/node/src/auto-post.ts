@@ -54,11 +54,7 @@ const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
 const LEAST_WAIT = 60; // after a failure, even if the platform asks for less
 
-/**
- * Push the servers of a bot as soon as it is ready, then once an hour. It never throws into the bot.
- *
- * Of the processes of a `ShardingManager`, only that of shard 0 pushes, for all.
- */
+/** Push the servers of a bot as soon as it is ready, then once an hour. Of the processes of a `ShardingManager`, only that of shard 0 does, for all. */
 export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}): AutoPoster {
   const stopped = new AbortController();
   const pushes = !("shard" in bot && bot.shard && !bot.shard.ids.includes(0));
