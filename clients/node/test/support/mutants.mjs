@@ -12,6 +12,11 @@ const DIST = join(import.meta.dirname, "../../dist");
 /** Each changes one place, and breaks a story. */
 export const MUTANTS = {
   "no wait": ["this.#clock.sleep((wait + Math.random()) * 1000)", "this.#clock.sleep(0)", "429 with retry-after alone"],
+  "no random part of waits": [
+    "(wait + Math.random()) * 1000",
+    "wait * 1000",
+    "a random part of each wait keeps bots apart that have failed together",
+  ],
   "the wait from the body": [
     'const asked = headers.get("retry-after");',
     'const asked = String(arguments[0].body?.retry_after ?? "");',
