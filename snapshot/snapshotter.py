@@ -50,6 +50,21 @@ class SnapshotWritten(NamedTuple):
     seconds: float
 
 
+class Interval(NamedTuple):
+    """The time between two snapshots, and the moment in it for those of this process.
+
+    Monotonic time is the same for all processes of a machine. So snapshots of its workers, each with its own
+    moment, never begin together, however often a worker is restarted and however long a snapshot takes.
+    """
+
+    seconds: float
+    moment_seconds: float = 0.0
+
+    def wait_seconds(self, now_ns: int) -> float:
+        """Return the seconds until the next snapshot; `now_ns` is monotonic."""
+        return self.seconds - (now_ns / NS_PER_SECOND - self.moment_seconds) % self.seconds
+
+
 class Snapshotter:
     def __init__(
         self,
@@ -58,7 +73,7 @@ class Snapshotter:
         journal: Journal,
         clock: Clock,
         chain: files.Chain,
-        interval_seconds: float,
+        interval: Interval,
         kept_bytes: int = 0,
     ) -> None:
         """`chain` is the one that recovery began from. `kept_bytes` of the journal are kept although no start
@@ -74,7 +89,7 @@ class Snapshotter:
         self._ledger = ledger
         self._journal = journal
         self._clock = clock
-        self._interval_seconds = interval_seconds
+        self._interval = interval
         self._kept_bytes = kept_bytes
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
@@ -95,7 +110,7 @@ class Snapshotter:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(self._interval_seconds)
+            await asyncio.sleep(self._interval.wait_seconds(self._clock.monotonic_ns()))
             await self.step()
 
     async def step(self) -> None:

@@ -26,7 +26,7 @@ from journal.segments import list_segments
 from snapshot import files, snapshotter
 from snapshot.inspection import contents_of, found_in, needed_keys, verify_folder
 from snapshot.recovery import BadFile, apply_events, load_chain, load_snapshot, recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
 from storage.sealing import new_key
 from tests.support.coroutines import run
 from tests.support.examples import examples
@@ -155,7 +155,7 @@ def grow(folder: Path, count: int) -> list[str]:
     async def main() -> None:
         recovered = recover(on(folder), empty_state)
         async with recording(folder) as (ledger, journal):
-            taker = Snapshotter(on(folder), ledger, journal, FakeClock(), recovered.chain, 1)
+            taker = Snapshotter(on(folder), ledger, journal, FakeClock(), recovered.chain, Interval(1))
             for _ in range(count):
                 events = listed() if ledger.head == 0 else [voted(ledger.head)]
                 await ledger.durable(ledger.commit(events))
