@@ -118,10 +118,14 @@ class CountsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
     rows: Sequence[tuple[str, Sequence[bytes]]]
 
 
-class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
-    """(ref, user, count by number of node) for users who voted at several nodes of a fleet."""
+_Part = tuple[str, int, dict[int, int]]
 
-    rows: list[tuple[str, int, dict[int, int]]]
+
+class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
+    """(ref, user, count by number of node) for users who voted at several nodes of a fleet. Their votes come
+    before it."""
+
+    rows: list[_Part]
 
 
 class FleetChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fleet"):
@@ -520,9 +524,6 @@ class StateCopy:
         for start in range(0, len(self._orphans_counts), COUNTS_PER_CHUNK):
             yield CountsChunk(self._orphans_counts[start : start + COUNTS_PER_CHUNK])
         yield from self._votes() if self._changes is None else self._changed_votes(self._changes)
-        parts = self._parts()
-        while few := list(islice(parts, PARTS_PER_CHUNK)):
-            yield PartsChunk(few)
 
     def _of_rows(self, slice_: Sequence[Rows]) -> Iterator[Copied]:
         if self._changes is not None:
@@ -542,7 +543,7 @@ class StateCopy:
         for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
             yield DeliveriesChunk(deliveries[start : start + DELIVERIES_PER_CHUNK])
 
-    def _votes(self) -> Iterator[LeavesChunk]:
+    def _votes(self) -> Iterator[LeavesChunk | PartsChunk]:
         """Yield votes without a listing first, because the listing may arrive during the copy."""
         early: set[str] = set()
         for leaves in copy_votes(self._state.votes, self._state.listings.unlisted):
@@ -550,31 +551,39 @@ class StateCopy:
             yield LeavesChunk(leaves)
         for leaves in copy_votes(self._state.votes, self._state.listings.refs):
             yield LeavesChunk([row for row in leaves if row[0] not in early] if early else leaves)
+        several = self._state.votes.several
+        parts = (part for ref in list(several) for part in self._parts(ref, list(several.get(ref, ()))))
+        while few := list(islice(parts, PARTS_PER_CHUNK)):
+            yield PartsChunk(few)
 
-    def _changed_votes(self, changes: Changes) -> Iterator[VotesGoneChunk | ChangedVotesChunk]:
+    def _changed_votes(self, changes: Changes) -> Iterator[VotesGoneChunk | ChangedVotesChunk | PartsChunk]:
         gone = iter(sorted(changes.gone))
         while few := list(islice(gone, LISTINGS_PER_CHUNK)):
             yield VotesGoneChunk(few)
-        rows, size = list[tuple[str, bytes, bytes]](), 0
+        rows, parts, size = list[tuple[str, bytes, bytes]](), list[_Part](), 0
         for ref, noted in changes.votes.items():
             for start in range(0, len(noted), VOTES_PER_CHUNK):  # they may be millions: sorted in pieces
                 some = sorted({*noted[start : start + VOTES_PER_CHUNK]})
                 rows.append((ref, *self._state.votes.changed(ref, some)))
+                parts += self._parts(ref, some)
                 size += len(some)
                 if size >= VOTES_PER_CHUNK or len(rows) >= LISTINGS_PER_CHUNK:
-                    yield ChangedVotesChunk(rows)
-                    rows, size = [], 0
-        yield ChangedVotesChunk(rows)
+                    yield from _with_parts(rows, parts)
+                    rows, parts, size = [], [], 0
+        yield from _with_parts(rows, parts)
 
-    def _parts(self) -> Iterator[tuple[str, int, dict[int, int]]]:
+    def _parts(self, ref: str, users: Iterable[int]) -> Iterator[_Part]:
+        """Yield the counts by node of those who have voted at several nodes."""
         several = self._state.votes.several
-        for ref in list(several) if self._changes is None else self._changes.votes:
-            of_listing = several.get(ref, {})
-            if self._changes is None:
-                users: Iterable[int] = list(of_listing)
-            else:
-                users = self._changes.votes[ref] if of_listing else ()
-            for user in users:
-                counts = several.get(ref, {}).get(user)
-                if counts is not None:
-                    yield ref, user, dict(counts)
+        for user in users if ref in several else ():
+            counts = several.get(ref, {}).get(user)
+            if counts is not None:
+                yield ref, user, dict(counts)
+
+
+def _with_parts(
+    rows: list[tuple[str, bytes, bytes]], parts: list[_Part]
+) -> Iterator[ChangedVotesChunk | PartsChunk]:
+    yield ChangedVotesChunk(rows)
+    if parts:
+        yield PartsChunk(parts)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core import changes, row_copy
 from core.events import (
@@ -138,6 +139,29 @@ def test_a_chain_and_the_journal_behind_it_hold_what_happened_meanwhile(
     recovered = chain.recovered()
     assert picture(recovered) == picture(chain.live)
     assert recovered.digest() == chain.live.digest()
+
+
+def test_a_step_looks_at_a_bounded_number_of_users_who_voted_at_several_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(files, "VOTES_PER_CHUNK", 4)
+    state = empty_state()
+    for event in (NodeNamed("a.1"), *listed()):
+        state.apply(event)
+    state.take_changes()
+    for user in range(1, 41):
+        for node in ("", "b.1"):
+            state.apply(replace(voted(user), node=node, of_day=1, of_month=1))
+    changes = state.take_changes()
+    assert changes is not None
+    with files.StateCopy(state, changes, b"salt") as copy:
+        chunks = [chunk for chunk in copy if isinstance(chunk, files.ChangedVotesChunk | files.PartsChunk)]
+    parts = [chunk for chunk in chunks if isinstance(chunk, files.PartsChunk)]
+    assert [user for part in parts for _, user, _ in part.rows] == [*range(1, 41)]
+    assert max(len(part.rows) for part in parts) <= 4
+    for votes, part in zip(chunks[::2], chunks[1::2], strict=False):
+        assert isinstance(votes, files.ChangedVotesChunk)
+        assert isinstance(part, files.PartsChunk)
 
 
 # -- a chain in a data folder --------------------------------------------------------------------------------
