@@ -24,10 +24,11 @@ from core.events import (
 from core.rows import Attempt
 from core.state import State
 from journal.segments import list_segments
-from snapshot import files, snapshotter
+from snapshot import files, snapshotter, state_copy
 from snapshot.inspection import contents_of, found_in, needed_keys, verify_folder
 from snapshot.recovery import BadFile, apply_events, load_chain, load_snapshot, recover
 from snapshot.snapshotter import Interval, Snapshotter
+from snapshot.state_copy import StateCopy
 from storage.sealing import new_key
 from tests.support.coroutines import run
 from tests.support.examples import examples
@@ -71,7 +72,7 @@ class Chain:
         encoder = files.SnapshotEncoder(position, NOW_MS, KEYS.new_seal())
         path = (files.part_path if self.paths else files.snapshot_path)(self._folder, position)
         content = [encoder.header]
-        with files.StateCopy(self.live, noted if self.paths else None, self._salt) as copy:
+        with StateCopy(self.live, noted if self.paths else None, self._salt) as copy:
             for chunk in copy:
                 content.append(encoder.encode(chunk))
                 self.apply([*islice(happening, 1)])
@@ -144,7 +145,7 @@ def test_a_chain_and_the_journal_behind_it_hold_what_happened_meanwhile(
 def test_a_step_looks_at_a_bounded_number_of_users_who_voted_at_several_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files, "VOTES_PER_CHUNK", 4)
+    monkeypatch.setattr(state_copy, "VOTES_PER_CHUNK", 4)
     state = empty_state()
     for event in (NodeNamed("a.1"), *listed()):
         state.apply(event)
@@ -154,7 +155,7 @@ def test_a_step_looks_at_a_bounded_number_of_users_who_voted_at_several_nodes(
             state.apply(replace(voted(user), node=node, of_day=1, of_month=1))
     changes = state.take_changes()
     assert changes is not None
-    with files.StateCopy(state, changes, b"salt") as copy:
+    with StateCopy(state, changes, b"salt") as copy:
         chunks = [chunk for chunk in copy if isinstance(chunk, files.ChangedVotesChunk | files.PartsChunk)]
     parts = [chunk for chunk in chunks if isinstance(chunk, files.PartsChunk)]
     assert [user for part in parts for _, user, _ in part.rows] == [*range(1, 41)]
@@ -363,7 +364,7 @@ class Noted(list[int]):
 
 
 def test_many_votes_for_one_listing_are_copied_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "VOTES_PER_CHUNK", 4)
+    monkeypatch.setattr(state_copy, "VOTES_PER_CHUNK", 4)
     live = empty_state()
     live.take_changes()
     apply_events(live, [*listed(), *map(voted, range(1, 10))])
@@ -371,7 +372,7 @@ def test_many_votes_for_one_listing_are_copied_in_small_steps(monkeypatch: pytes
     assert found is not None
     noted: Any = Noted(found.votes[BOT_REF])
     found.votes[BOT_REF] = noted
-    with files.StateCopy(live, found, b"salt") as copy:
+    with StateCopy(live, found, b"salt") as copy:
         leaves = [chunk.rows for chunk in copy if isinstance(chunk, files.ChangedVotesChunk)]
     assert [sum(len(leaf) // 16 for _, leaf, _ in rows) for rows in leaves] == [4, 4, 1]
     assert noted.most == 4
