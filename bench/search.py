@@ -43,7 +43,8 @@ from kinds.registry import AnyProfile
 from kinds.servers import ServerProfile
 from search.catalogue import IndexKey
 from search.index import SearchIndex, findable_of
-from search.search_table import Findable, Matches, SearchTable
+from search.kind_table import Findable
+from search.search_table import Matches, SearchTable
 from serving.timeline import resident_bytes
 from tests.support.memory_ledger import empty_state
 

@@ -4,5 +4,5 @@ Invariant: every part only reads the log and the state. Its memory is lost with 
 listing that is not public, except the operator (`finding.py`).
 
 Reading order: `paging`, `catalogue`, `order_chunks`, `list_orders`, `list_keeper`; `search_words`,
-`search_query`, `search_table`, `index`, `similar`.
+`search_query`, `kind_table`, `search_table`, `index`, `similar`.
 """

@@ -30,8 +30,9 @@ from core.state import State
 from kinds.registry import kind_of
 from search.catalogue import CHANGING, Catalogue, IndexKey
 from search.index_file import IndexFile, Records
+from search.kind_table import Findable
 from search.search_query import Translated, in_language, of_category, with_tag
-from search.search_table import Findable, SearchTable, in_english_alone
+from search.search_table import SearchTable, in_english_alone
 from search.search_words import beginning
 
 HANDED_OVER = 64

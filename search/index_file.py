@@ -4,7 +4,7 @@ Invariant: with the changes that it names, a table that is read finds the same a
 state. A file is not read unless that is certain.
 
     rows ...      the rows of the catalogue
-    TablePiece ...     the rows of the tables (`search_table.py`), a few at once
+    TablePiece ...     the rows of the tables (`kind_table.py`), a few at once
     Whole         the end of the tables, and the position in the journal that they are of
     Changed ...   the listings that have changed up to a later position; one behind each snapshot
 
@@ -25,7 +25,8 @@ from core.events import decode_record
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from search.catalogue import CHANGING, CatalogueRows
-from search.search_table import SearchTable, TablePiece, form
+from search.kind_table import TablePiece, form
+from search.search_table import SearchTable
 from storage.folder import SEARCH_INDEX, Folder
 from storage.sealed_chunks import ChunksDamaged, NewChunks, Place, SealedChunks
 

@@ -189,6 +189,9 @@ class _LivingOrder:
             case "votes":
                 return -votes.total
             case "trending":
+                (recent,) = votes.in_days(self.periods[:1])
+                if recent < LEAST_RECENT:  # as most listings: to count the days before takes longer
+                    return 0
                 return -trend(*votes.in_days(self.periods))
             case "newest":
                 return -entry.since_ms

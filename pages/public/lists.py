@@ -35,8 +35,8 @@ from pages.public.ways_in import invite_url, member_count
 from ratelimit.address import address_key
 from search.catalogue import IndexKey
 from search.index import SearchResult
+from search.kind_table import COUNTED
 from search.list_orders import NO_CURSOR, SORTS, ListOrder, Sort
-from search.search_table import COUNTED
 from votes.ratings import summary_of
 from web.pages import NO_INDEX, NO_VARY
 

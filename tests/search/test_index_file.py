@@ -18,7 +18,7 @@ from core.rows import Listing
 from core.state import State
 from journal.segments import JournalCorrupt, JournalReader, list_segments
 from search import index as index_module
-from search import index_file, search_table
+from search import index_file, kind_table
 from search.catalogue import Catalogue, IndexKey
 from search.index import Keeping, SearchIndex, findable_of
 from search.index_file import IndexFile
@@ -139,7 +139,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The refs of the listings that an index has read."""
     looked: list[str] = []
 
-    def look(row: Listing) -> search_table.Findable | None:
+    def look(row: Listing) -> kind_table.Findable | None:
         looked.append(row.ref)
         return findable_of(row)
 
@@ -378,7 +378,7 @@ def test_an_index_of_another_program_is_built_again(
     tmp_path: Path, looked_at: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept_folder(tmp_path)
-    monkeypatch.setattr(search_table, "VERSION", "0.0.0")
+    monkeypatch.setattr(kind_table, "VERSION", "0.0.0")
     is_built_again(tmp_path, looked_at)
     assert "is of another program" in caplog.text
 

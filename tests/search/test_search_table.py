@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from kinds.registry import BY_PLURAL
 from languages.texts import Text
+from search.kind_table import CANDIDATES, COUNTED, Findable
 from search.search_query import in_language, kind_names, of_category, with_tag, written
-from search.search_table import CANDIDATES, COUNTED, Findable, SearchTable, in_english_alone
+from search.search_table import SearchTable, in_english_alone
 from search.search_words import (
     FEW,
     SHORTEST_BEGINNING,
