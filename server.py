@@ -47,6 +47,7 @@ class Commands(click.Group):
         """Run a command. Shells ask for completion by one variable, whatever the program is called."""
         from cli.terminal import UNLIMITED
 
+        _open_closed_streams()
         width = None if sys.stdout.isatty() else UNLIMITED
         ours = {"complete_var": "_VOTEGATE_COMPLETE", "terminal_width": width}
         return super().main(*arguments, **{**ours, **options})
@@ -77,6 +78,18 @@ class Commands(click.Group):
         return (
             self.OTHERS[name][1] if name in self.OTHERS else self.commands[name].get_short_help_str(limit=80)
         )
+
+
+def _open_closed_streams() -> None:
+    """Open /dev/null as each standard stream that is closed.
+
+    A socket would get its number, and libuv ends the process with an assertion when it closes such a socket.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free
+            os.set_inheritable(number, True)  # noqa: FBT003 -- the parameter has no name
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +20,7 @@ from handlers.operator import Operator
 from handlers.public import PublicApi, PublicBounds, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
-from handlers.route import Endpoints
+from handlers.route import AnswerVariant, Endpoints
 from handlers.routes import DOCUMENTS, DocumentPage
 from handlers.slices import in_slices
 from handlers.visitor_limit import VisitorLimit
@@ -209,7 +209,7 @@ def all_endpoints(
     managed = api.managed
     return Endpoints(
         Late(partial(_description, settings)),
-        {each.path: Late(partial(_document, settings, brand, each)) for each in DOCUMENTS},
+        {each.path: _document_variants(settings, brand, each) for each in DOCUMENTS},
         api.readiness,
         api.public,
         api.callers.operator,
@@ -217,7 +217,14 @@ def all_endpoints(
         feed=api.feed,
         is_signed_in=is_signed_in,
         missing_workers=missing_workers,
+        look=_look(settings) if brand is not None else lambda _: None,
     )
+
+
+def _look(settings: Settings) -> Callable[[Mapping[str, str]], str | None]:
+    from web.cookies import look_cookie, look_of  # without a site, a start does not import them
+
+    return partial(look_of, look_cookie(are_secure=not settings.web.insecure_cookies))
 
 
 def _description(settings: Settings) -> Reply:
@@ -226,20 +233,38 @@ def _description(settings: Settings) -> Reply:
     return openapi_reply(deployment(settings))
 
 
-def _document(settings: Settings, brand: "Brand | None", row: DocumentPage) -> Reply:
+def _document_variants(
+    settings: Settings, brand: "Brand | None", row: DocumentPage
+) -> Mapping[AnswerVariant, Late[Reply]]:
+    """Return the answers with a page of the documentation. Each is made when it is first asked for."""
+    looks = (None, "light", "dark") if brand is not None else (None,)
+    return {
+        AnswerVariant(is_packed, look): Late(
+            partial(_document, settings, brand, row, look, is_packed=is_packed)
+        )
+        for look in looks
+        for is_packed in (True, False)
+    }
+
+
+def _document(
+    settings: Settings, brand: "Brand | None", row: DocumentPage, look: str | None, *, is_packed: bool
+) -> Reply:
     """Return the answer with a page of the documentation."""
     from openapi.page import PAGES, page_reply, text_page
 
-    frame = _frame(settings, brand)
+    frame = replace(_frame(settings, brand), look=look)
     if row.text:
         from openapi.guide import guide_of
         from web.markdown import html_of
 
         html = html_of((ROOT / "docs" / row.text).read_text("utf-8"))
-        return page_reply(frame, text_page(row.path, guide_of(html, frame.name), frame))
+        content = text_page(row.path, guide_of(html, frame.name), frame)
+        return page_reply(frame, content, is_packed=is_packed)
     from openapi.document import openapi_document
 
-    return page_reply(frame, PAGES[row.path](openapi_document(deployment(settings)), frame))
+    content = PAGES[row.path](openapi_document(deployment(settings)), frame)
+    return page_reply(frame, content, is_packed=is_packed)
 
 
 def _frame(settings: Settings, brand: "Brand | None") -> "PageFrame":

@@ -114,7 +114,7 @@ class PeopleSite:
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
-        self.is_prepared = asyncio.Event()  # once the lists of the first page are there
+        self.is_surveyed = asyncio.Event()  # once the walk has ended that also counts the listings
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
@@ -156,7 +156,7 @@ class PeopleSite:
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Read or survey the catalogue, and survey the owners. Then end expired sessions and check
         servers again until `stop` is set. Loops beside it make orders of lists, answer searches and ask for
-        icons."""
+        icons. A visitor may wait for all but the owners, so their survey comes last."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
@@ -167,8 +167,9 @@ class PeopleSite:
                 freeze_grown()
                 await self.readers.index.keep(0)
                 await _at_most(tasks.create_task(self._prepare(observers)))
-                self.is_prepared.set()
+                await _at_most(self.readers.index.is_filled.wait())
                 await in_slices(self._tools.actions.ownership.survey())
+                self.is_surveyed.set()
                 freeze_grown()
             tasks.create_task(self._rechecks.run(stop))
             await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)

@@ -38,8 +38,8 @@ class Endpoints:
 
     description: Late[Reply]
     """The OpenAPI document."""
-    documents: Mapping[str, Late[Reply]]
-    """The pages of the documentation, by path."""
+    documents: Mapping[str, Mapping["AnswerVariant", Late[Reply]]]
+    """The pages of the documentation, by path and variant."""
     readiness: Callable[[], str | None]
     """Returns None when the gateway is ready, else why it is not."""
     public: PublicApi
@@ -50,6 +50,11 @@ class Endpoints:
     """True for a browser with a session of the operator, in which it may read the JSON variants of pages."""
     missing_workers: Callable[[], Sequence[int]] = tuple
     """Returns the numbers of the workers of this machine that take no requests."""
+    look: Callable[[Mapping[str, str]], str | None] = lambda _: None
+    """Returns the look that a browser chose on the site, by the headers of a request; None without one."""
+
+    def document_variant(self, headers: Mapping[str, str]) -> "AnswerVariant":
+        return AnswerVariant(takes_gzip(headers), self.look(headers))
 
 
 E = TypeVar("E")
@@ -72,6 +77,7 @@ class RouteOf(Generic[E]):
         has_events: True if it also answers with server-sent events, to clients that accept them.
         takes_file: True if the body is a file, up to the size of an upload.
         is_kept: True if the answer is the same for everybody and may be kept.
+        follows_look: True if there is such an answer for each look of the site.
         is_lenient: True if the path may end in one slash. Paths of bots always may.
         kind: the kind of listing that it is for; None for all of them.
         of: the part that the kind must have, if it takes one.
@@ -95,6 +101,7 @@ class RouteOf(Generic[E]):
     has_events: bool = False
     takes_file: bool = False
     is_kept: bool = False
+    follows_look: bool = False
     is_lenient: bool = False
     kind: Kind | None = None
     of: PartName | None = None
@@ -154,6 +161,10 @@ class AnswerVariant(NamedTuple):
 
     is_packed: bool
     others: Hashable = None
+
+
+OUR_COOKIES = "votegate-"
+"""A part of the name of each cookie of ours: others choose no answer."""
 
 
 def by_packing(headers: Mapping[str, str]) -> AnswerVariant:
@@ -225,7 +236,8 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
-    public, takes_files, kept, lenient = set[str](), set[str](), set[str](), set[str]()
+    public, takes_files, lenient = set[str](), set[str](), set[str]()
+    kept = dict[str, AnswerKeeping]()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
@@ -238,7 +250,8 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
         if route.takes_file:
             takes_files.add(route.path)
         if route.is_kept:
-            kept.add(route.path)
+            variant = callers.document_variant if route.follows_look else by_packing
+            kept[route.path] = AnswerKeeping(variant=variant)
         if route.is_lenient:
             lenient.add(route.path)
 
@@ -257,7 +270,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
             lenient=path in lenient,
             names=names[path],
             most_bytes=most_bytes if path in takes_files else usual_size,
-            keeping=AnswerKeeping() if path in kept else None,
+            keeping=kept.get(path),
         )
         for path, endpoints in paths.items()
     ]

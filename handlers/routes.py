@@ -169,7 +169,9 @@ def _document(row: DocumentPage) -> Route:
         "GET",
         row.path,
         row.name,
-        endpoint=lambda to: lambda _: to.documents[row.path].get(),
+        endpoint=lambda to: (
+            lambda request: to.documents[row.path][to.document_variant(request.headers)].get()
+        ),
         access="anyone",
         tag="Service",
         summary=row.summary,
@@ -178,6 +180,7 @@ def _document(row: DocumentPage) -> Route:
         outcome="The page.",
         content_type=HTML,
         is_kept=True,
+        follows_look=True,
         is_lenient=True,
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from handlers.gzip_body import packed
 from handlers.reply import KEPT_BRIEFLY, Reply
 from handlers.routes import DOCUMENTS, GUIDE, MANAGEMENT, REFERENCE
 from openapi.elements import Html, el, icon, prose, section
@@ -47,6 +48,7 @@ class PageFrame:
         icons: the address of the icons.
         icon: the address of the picture for the browser's tab.
         logo: the address of the owner's logo.
+        look: the look that the visitor chose on the site; None to follow the system.
     """
 
     name: str
@@ -59,20 +61,26 @@ class PageFrame:
     icons: str = ""
     icon: str = ""
     logo: str = ""
+    look: str | None = None
 
 
-def page_reply(frame: PageFrame, content: str) -> Reply:
-    """Return the answer with a page. It may be kept by every cache."""
+def page_reply(frame: PageFrame, content: str, *, is_packed: bool) -> Reply:
+    """Return the answer with a page, packed or not. It may be kept by every cache."""
     if frame.headers is not None:
-        headers = {**frame.headers, "vary": "Accept-Encoding"}
+        headers = {**frame.headers, "vary": "Accept-Encoding, Cookie"}  # the look is in a cookie
     else:
         digest = base64.b64encode(hashlib.sha256(frame.style.encode()).digest()).decode()
         headers = {
             "content-security-policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
             "form-action 'none'; frame-ancestors 'none'",
             "x-content-type-options": "nosniff",
+            "vary": "Accept-Encoding",
         }
-    return Reply(200, content.encode(), {**headers, **KEPT_BRIEFLY}, content_type="text/html; charset=utf-8")
+    body = content.encode()
+    if is_packed:
+        headers["content-encoding"] = "gzip"
+        body = packed(body)
+    return Reply(200, body, {**headers, **KEPT_BRIEFLY}, content_type="text/html; charset=utf-8")
 
 
 def bots_page(document: Node, frame: PageFrame) -> str:
@@ -220,7 +228,7 @@ def _page(frame: PageFrame, path: str, contents: Contents, content: Iterable[Htm
         "head",
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="color-scheme", content=frame.look or "light dark"),
         el("title", f"{titles[path]} · {frame.name}"),
         *([el("link", rel="icon", href=frame.icon)] if frame.icon else ()),
         *(el("link", rel="stylesheet", href=style) for style in frame.styles),
@@ -249,7 +257,8 @@ def _page(frame: PageFrame, path: str, contents: Contents, content: Iterable[Htm
         ),
         el("p", id="said", role="status", class_="hidden"),
     )
-    return "<!doctype html>" + el("html", head, body, lang="en")
+    look = {"data_look": frame.look} if frame.look else {}
+    return "<!doctype html>" + el("html", head, body, lang="en", **look)
 
 
 def _brand(frame: PageFrame) -> Html:

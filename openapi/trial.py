@@ -68,7 +68,7 @@ def _fields(document: Node, name: str, operation: Node) -> Iterator[Html]:
         "It stays in the memory of this page.",
         class_="secret",
         required="",
-        pattern=r"\S+",
+        pattern="[!-~]+",
         title=scheme["description"],
         data_key="",
     )

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -170,6 +171,17 @@ def test_a_busy_port_is_refused_by_its_number(tmp_path: Path) -> None:
         line = refusal(tmp_path / "data", "--port", port)
     assert "Address already in use" in line
     assert port in line
+
+
+def test_without_a_standard_input_and_output_a_gateway_serves_and_stops(tmp_path: Path) -> None:
+    gateway = ProcessGateway(tmp_path / "data")
+    gateway.interpreter = ("/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", sys.executable)
+    gateway.start()
+    try:
+        assert gateway.request("GET", "/readyz").status_code == 200
+        assert gateway.signal(signal.SIGTERM) == 0, gateway.log
+    finally:
+        gateway.close()
 
 
 def test_a_data_folder_in_use_is_refused(process: ProcessGateway) -> None:

@@ -1,30 +1,44 @@
-// Builds dist/: CommonJS by the compiler, without comments and indents, and beside each entry a module that only names its exports.
+// Builds dist/: one module of CommonJS and one of its types, and beside each a module for `import` that only names the exports.
 //
-// So there is one copy of every class, and `instanceof` works in a program that uses both `import` and `require`.
+// So there is one copy of every class, and `instanceof` works in a program that uses both `import` and `require`. The modules of
+// src/ become one, as files that import each other are larger: a test bounds the size of the package.
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
-const ENTRIES = ["index", "topgg"]; // each has its lines under "exports" in package.json
-const INTERNAL = ["bodies", "exchange", "quietly", "replies"]; // no type of an entry uses their types
+const OWN_IMPORT = /^(?:im|ex)port .* from "\.\/(.*)";\n/gm;
+const EXPORTED = /^export (?=async|class|const|function)/gm;
 
-const require = createRequire(import.meta.url);
+function compiled(...options) {
+  const folder = mkdtempSync(join(tmpdir(), "votegate-build-"));
+  execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--outDir", folder, ...options], { stdio: "inherit" });
+  return folder;
+}
 
-function compile(...options) {
-  execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", ...options], { stdio: "inherit" });
+/** Returns the texts of all modules that a module needs, each once, and its own after them. Indented by tabs, which are shorter. */
+function joined(folder, ending, name = "index", seen = new Set()) {
+  if (seen.has(name)) return "";
+  seen.add(name);
+  const text = readFileSync(join(folder, name + ending), "utf8");
+  const needed = [...text.matchAll(OWN_IMPORT)].map(([, other]) => joined(folder, ending, other, seen));
+  return [...needed, text.replace(OWN_IMPORT, "").replace(/^( {4})+/gm, (indent) => "\t".repeat(indent.length / 4))].join("");
 }
 
 process.chdir(import.meta.dirname);
 rmSync("dist", { recursive: true, force: true });
-compile("--emitDeclarationOnly");
-compile("--declaration", "false", "--removeComments");
-for (const name of readdirSync("dist").filter((name) => /\.(js|d\.ts)$/.test(name))) {
-  writeFileSync(`dist/${name}`, readFileSync(`dist/${name}`, "utf8").replace(/^ +/gm, ""));
-}
-for (const module of INTERNAL) rmSync(`dist/${module}.d.ts`);
-for (const entry of ENTRIES) {
-  const names = Object.keys(require(`./dist/${entry}.js`)).sort();
-  writeFileSync(`dist/${entry}.mjs`, `export { ${names.join(", ")} } from "./${entry}.js";\n`);
-  writeFileSync(`dist/${entry}.d.mts`, `export * from "./${entry}.js";\n`);
-}
+mkdirSync("dist");
+
+const code = compiled("--removeComments");
+const names = [...readFileSync(join(code, "index.js"), "utf8").matchAll(/\{(.*)\}/g)].flatMap(([, list]) => list.trim().split(", ")).sort();
+const required = joined(code, ".js").replace(/^import (.*) from (.*);$/gm, "const $1 = require($2);").replace(EXPORTED, "");
+new Function(`"use strict"; { ${required} }`); // throws if two modules declare one name
+writeFileSync("dist/index.js", `"use strict";\n${required}module.exports = { ${names.join(", ")} };\n`);
+writeFileSync("dist/index.mjs", `export { ${names.join(", ")} } from "./index.js";\n`);
+
+const types = compiled("--declaration", "--emitDeclarationOnly", "--stripInternal");
+writeFileSync("dist/index.d.ts", `${joined(types, ".d.ts").replace(/^export \{\};\n/gm, "")}export {};\n`); // hides what lacks `export`
+writeFileSync("dist/index.d.mts", 'export * from "./index.js";\n');
+
+for (const folder of [code, types]) rmSync(folder, { recursive: true });

@@ -75,7 +75,14 @@ class KeyFinder(logging.Handler):
 
 
 async def run(story: Story, package: ModuleType) -> None:
-    """Tell a story to the client of a package. Raises AssertionError where the client departs from it."""
+    """Tell a story to clients of a package. Raises AssertionError where one departs from it."""
+    told = [await _tell(story, package) for _ in range(story.get("times", 1))]
+    if "times" in story:
+        assert all(len(set(waits)) > 1 for waits in zip(*told, strict=True)), f"the same waits: {told}"
+
+
+async def _tell(story: Story, package: ModuleType) -> list[float]:
+    """Tell a story once. Return the waits before the requests that come after one."""
     clock = StoryClock(NOW)
     conductor = Conductor(clock)
     server = ScriptedServer(story["server"], conductor.report)
@@ -100,6 +107,12 @@ async def run(story: Story, package: ModuleType) -> None:
         _check_request(story["server"][number]["request"], seen, options["key"])
     assert left == 0, f"{left} requests are missing"
     log.check()
+    times = [0.0, *(seen.at for seen in conductor.seen)]
+    return [
+        round(times[number + 1] - times[number], 3)
+        for number, exchange in enumerate(story["server"])
+        if "after" in exchange["request"]
+    ]
 
 
 async def _act(

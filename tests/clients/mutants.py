@@ -30,6 +30,12 @@ MUTANTS = {
         "self._clock.sleep(0)",
         "429 with retry-after alone",
     ),
+    "no random part of waits": Mutant(
+        "calls.py",
+        "self._clock.sleep(wait + random.random())",
+        "self._clock.sleep(wait)",
+        "a random part of each wait keeps bots apart that have failed together",
+    ),
     "the wait from the body": Mutant(
         "replies.py",
         'self.headers.get("retry-after", "")',

@@ -184,6 +184,29 @@ def test_a_given_session_is_used_and_stays_open(open_world: Open) -> None:
     asyncio.run(go())
 
 
+def test_a_push_that_waits_at_the_close_leaves_no_session_open(
+    open_world: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = open_world(refusal(503, "Nothing can be written right now."), OK)
+    opened: list[aiohttp.ClientSession] = []
+    make = aiohttp.ClientSession
+
+    def noted(**given: Any) -> aiohttp.ClientSession:
+        opened.append(make(**given))
+        return opened[-1]
+
+    monkeypatch.setattr(aiohttp, "ClientSession", noted)
+
+    class ClosingClock(StoryClock):
+        async def sleep(self, seconds: float) -> None:
+            await client.close()
+            await super().sleep(seconds)
+
+    client = Client(KEY, BOT, world.server.address, clock=ClosingClock(NOW))
+    asyncio.run(client.post_stats(server_count=1))
+    assert [session.closed for session in opened] == [True, True]
+
+
 def test_a_closed_client_can_be_used_again(open_world: Open) -> None:
     world = open_world(OK, OK)
 

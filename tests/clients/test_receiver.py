@@ -287,3 +287,12 @@ def test_tokens_can_be_several_during_a_rotation(headers: dict[str, str]) -> Non
 def test_neither_secret_nor_token_is_in_the_representation() -> None:
     assert SECRET not in repr(Receiver(secret=SECRET, token="the-token"))
     assert "the-token" not in repr(Receiver(secret=SECRET, token="the-token"))
+
+
+@pytest.mark.parametrize("event_id", ["\udcff", "\ud800id"])
+def test_an_id_that_no_store_could_keep_is_refused(event_id: str) -> None:
+    receiver = Receiver(token="the token")
+    headers = {"authorization": "the token", "webhook-id": event_id}
+    body = b'{"bot":"111111111111111111","user":"333333333333333333","test":false}'
+    answer = asyncio.run(receiver.receive(headers, body))
+    assert answer == Answer(400, "The header webhook-id is not text in UTF-8.")

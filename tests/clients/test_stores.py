@@ -62,6 +62,41 @@ def test_an_id_is_kept_for_fifteen_days(store: MemoryStore | SQLiteStore, fake_c
     assert claimed(store, "c", "a", "b") == [True, True, False]
 
 
+class JumpingClock(FakeClock):
+    """A clock whose wall time somebody sets."""
+
+    jump = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.jump
+
+
+@pytest.mark.parametrize("jump", [-20 * KEPT_SECONDS, 20 * KEPT_SECONDS])
+def test_a_clock_that_is_set_lets_no_repeat_through(tmp_path: Path, jump: float) -> None:
+    clock = JumpingClock()
+    store = SQLiteStore(tmp_path / "votes.db", clock=clock)
+    assert claimed(store, "a") == [True]
+    clock.jump = jump
+    assert claimed(store, "a", "b") == [False, True]
+    clock.jump = 0
+    assert claimed(store, "a", "b", "c") == [False, False, True]
+    store.close()
+
+
+def test_a_clock_that_was_ahead_before_a_restart_lets_no_repeat_through(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    for jump, expected in ((20 * KEPT_SECONDS, [True, True]), (0, [False, False])):
+        clock.jump = jump
+        store = SQLiteStore(tmp_path / "votes.db", clock=clock)
+        assert claimed(store, "a", "b") == expected
+        assert claimed(store, f"new at {jump}") == [True]
+        store.close()
+    clock.jump = 20 * KEPT_SECONDS  # it is right after all
+    store = SQLiteStore(tmp_path / "votes.db", clock=clock)
+    assert claimed(store, "new at 0") == [False]
+    store.close()
+
+
 def test_memory_forgets_the_oldest_of_too_many_ids() -> None:
     assert claimed(MemoryStore(most_ids=2), *"abcba") == [True, True, True, False, True]
 

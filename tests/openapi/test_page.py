@@ -11,6 +11,7 @@ from handlers.routes import DOCUMENTS, MANAGEMENT, REFERENCE
 from openapi.page import PAGES, PageFrame
 from openapi.samples import LANGUAGES, sample_of
 from tests.support.gateways import ThreadGateway, running
+from tests.support.kept_answers import Asker, HeardAnswer
 from tests.support.openapi_lookup import DOCUMENT, OPERATIONS
 from web.other_sites import PAGE_HEADERS
 from web.static_files import FOLDER
@@ -146,6 +147,16 @@ def test_text_is_never_markup_on_the_page(path: str) -> None:
     assert evil in shown.text
 
 
+@pytest.mark.parametrize(
+    ("key", "is_sent"),
+    [("vg_3q2-7wEj", True), ("Bearer vg_3q2", False), ("vg_ключ", False), ("vg_\u2013", False)],
+)
+def test_a_key_that_no_header_can_carry_is_not_sent(key: str, *, is_sent: bool) -> None:
+    page = PAGES[REFERENCE](DOCUMENT, FRAME)
+    patterns = set(re.findall(r'<input[^>]* pattern="([^"]+)"[^>]* data-key', page))
+    assert [re.fullmatch(pattern, key) is not None for pattern in patterns] == [is_sent]
+
+
 def test_a_page_without_a_site_has_its_style_and_no_script(tmp_path: Path) -> None:
     with running(tmp_path / "data", **{"debug.pages": False}) as gateway:
         for path in PAGES:
@@ -162,6 +173,33 @@ def test_a_page_without_a_site_has_its_style_and_no_script(tmp_path: Path) -> No
 def test_a_page_may_be_asked_for_with_a_slash(path: str, gateway: ThreadGateway) -> None:
     assert gateway.request("GET", f"{path}/").text == gateway.request("GET", path).text
     assert gateway.request("GET", f"{path}//").status_code == 404
+
+
+@pytest.mark.parametrize("path", [each.path for each in DOCUMENTS])
+@pytest.mark.parametrize("packing", ["gzip", "identity"])
+def test_a_page_follows_the_look_of_the_site_and_is_kept(
+    path: str, packing: str, gateway: ThreadGateway
+) -> None:
+    asker = Asker(gateway)
+
+    def get(*cookies: str) -> HeardAnswer:
+        given = {"Host": "localhost", "Accept-Encoding": packing, "Cookie": "; ".join(cookies)}
+        return asker.get(path, given)
+
+    plain = get("_ga=1").content
+    assert b'<html lang="en"><head>' in plain
+    for look in ("dark", "light"):
+        chosen = f"__Host-votegate-look={look}"
+        made = get("__Host-votegate-session=mine", "_ga=1", chosen)
+        assert f'<html lang="en" data-look="{look}"><head>' in made.content.decode()
+        assert f'<meta name="color-scheme" content="{look}">' in made.content.decode()
+        assert made.answer.named("vary") == "Accept-Encoding, Cookie"
+        assert (made.answer.named("content-encoding") == "gzip") == (packing == "gzip")
+        again = get("_ga=2", chosen)
+        assert again.is_direct
+        assert again.answer.body == made.answer.body
+    assert get("__Host-votegate-look=blue").content == plain
+    asker.close()
 
 
 def test_the_page_refuses_in_json(gateway: ThreadGateway) -> None:

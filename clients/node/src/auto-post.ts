@@ -32,6 +32,8 @@ export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
 export interface AutoPostOptions {
   /** Seconds between two pushes; by default 3600. The platform allows two pushes in two hours. */
   readonly interval?: number | undefined;
+  /** Returns the servers of all shards. Without a `ShardingManager`, processes that share them need it: call `autoPost` in one. */
+  readonly serverCount?: (() => number | Promise<number>) | undefined;
   /** The number of commands, or a function that returns it. */
   readonly commandCount?: number | (() => number | Promise<number>) | undefined;
   /** Called after each push. */
@@ -54,11 +56,7 @@ const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
 const LEAST_WAIT = 60; // after a failure, even if the platform asks for less
 
-/**
- * Push the servers of a bot as soon as it is ready, then once an hour. It never throws into the bot.
- *
- * Of the processes of a `ShardingManager`, only that of shard 0 pushes, for all.
- */
+/** Push the servers of a bot as soon as it is ready, then once an hour. Of the processes of a `ShardingManager`, only that of shard 0 does, for all. */
 export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}): AutoPoster {
   const stopped = new AbortController();
   const pushes = !("shard" in bot && bot.shard && !bot.shard.ids.includes(0));
@@ -67,14 +65,14 @@ export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}
 }
 
 async function run(bot: Bot, client: Client, options: AutoPostOptions, stopped: AbortSignal): Promise<void> {
-  const { interval = HOUR, clock = backgroundClock, log = console.warn, commandCount, onPost, onError } = options;
+  const { interval = HOUR, clock = backgroundClock, log = console.warn, serverCount: count = () => serversOf(bot), commandCount, onPost, onError } = options;
   for (;;) {
     let pause = interval;
     try {
-      const serverCount = await serversOf(bot);
-      if (serverCount === null) {
+      if (!(await isReady(bot))) {
         pause = UNTIL_READY;
       } else {
+        const serverCount = await count();
         const counts = { serverCount, commandCount: typeof commandCount === "function" ? await commandCount() : commandCount };
         await client.postStats(counts);
         await quietly(() => onPost?.(counts));
@@ -96,19 +94,20 @@ function pauseAfter(error: unknown, interval: number): number {
   return Math.min(interval, AFTER_FAILURE);
 }
 
-/** Return the number of servers of all shards; `null` while one of them is not ready. */
-async function serversOf(bot: Bot): Promise<number | null> {
-  if ("fetchClientValues" in bot) {
-    return bot.shards.size === bot.totalShards && bot.shards.every((shard) => shard.ready) ? sumOf(bot) : null;
-  }
-  if (!("isReady" in bot)) return bot.ready ? bot.guilds.size + bot.unavailableGuilds.size : null;
-  if (!bot.isReady()) return null;
-  if (!bot.shard) return bot.guilds.cache.size;
+/** Return true if all shards are ready. */
+async function isReady(bot: Bot): Promise<boolean> {
+  if ("fetchClientValues" in bot) return bot.shards.size === bot.totalShards && bot.shards.every((shard) => shard.ready);
+  if (!("isReady" in bot)) return bot.ready;
+  if (!bot.shard || !bot.isReady()) return bot.isReady();
   const statuses = await bot.shard.fetchClientValues("ws.status");
-  return statuses.every((status) => status === 0) ? sumOf(bot.shard) : null; // 0: ready
+  return statuses.every((status) => status === 0); // 0: ready
 }
 
-async function sumOf(shards: { fetchClientValues(name: string): Promise<unknown[]> }): Promise<number> {
+/** Return the number of servers of all shards. */
+async function serversOf(bot: Bot): Promise<number> {
+  if ("unavailableGuilds" in bot) return bot.guilds.size + bot.unavailableGuilds.size;
+  if ("guilds" in bot && !bot.shard) return bot.guilds.cache.size;
+  const shards = "guilds" in bot ? bot.shard! : bot;
   const sizes = (await shards.fetchClientValues("guilds.cache.size")) as number[];
   return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -53,11 +53,7 @@ type Endpoint = "stats" | "voters";
 
 const LONGEST_BACK_OFF = 60;
 
-/**
- * Pushes the counts of a bot, and asks for votes.
- *
- * Sends a request again after 429, 5xx and a broken connection. The waits of a call take at most `longestWait` seconds together.
- */
+/** Pushes the counts of a bot, and asks for votes. It sends a request again after 429, 5xx and a broken connection. */
 export class Client {
   readonly #url: string;
   readonly #headers: Outgoing["headers"];
@@ -83,9 +79,7 @@ export class Client {
   }
 
   /**
-   * Push one count or both.
-   *
-   * One push is under way at a time. Those that come meanwhile become one, with the newest counts.
+   * Push one count or both. Pushes that come while one is under way become one, with the newest counts.
    *
    * @throws VotegateError
    */

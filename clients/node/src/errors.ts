@@ -1,21 +1,16 @@
-/** The fields that every error of the client has. */
-export interface Failure {
-  /** The status of the answer; 0 if there was none. */
-  readonly status: number;
-  /** The text of the answer, to be shown to the people who run the bot. */
-  readonly text: string;
-  /** The id of the request. With it, the operators find the request in their log. */
-  readonly requestId: string | null;
-  /** The error that caused this one, such as a broken connection. */
-  readonly cause?: unknown;
-}
+/** @internal The fields that every error of the client has, and the error that caused it, such as a broken connection. */
+export type Failure = Pick<VotegateError, "status" | "text" | "requestId" | "cause">;
 
 /** The base of all errors of this client. A redirect is this error itself. */
-export class VotegateError extends Error implements Failure {
+export class VotegateError extends Error {
+  /** The status of the answer; 0 if there was none. */
   readonly status: number;
+  /** The text of the answer. */
   readonly text: string;
+  /** The operators find the request by it in their log. */
   readonly requestId: string | null;
 
+  /** @internal */
   constructor({ status, text, requestId, cause }: Failure, advice = "") {
     super((status ? `${status} ${text}` : text) + advice, cause === undefined ? {} : { cause });
     this.name = new.target.name;
@@ -37,6 +32,7 @@ export class TooFarOff extends InvalidRequest {
   /** The difference that is allowed. */
   readonly allowed: number;
 
+  /** @internal */
   constructor(failure: Failure, given: number, actual: number, allowed: number) {
     super(failure);
     this.given = given;
@@ -56,6 +52,7 @@ export class RateLimited extends VotegateError {
   /** Seconds until the next request is allowed; `null` if the platform does not say. */
   readonly wait: number | null;
 
+  /** @internal */
   constructor(failure: Failure, wait: number | null) {
     super(failure, wait === null ? "" : ` Wait ${Math.ceil(wait)} s.`);
     this.wait = wait;
@@ -67,6 +64,7 @@ export class Unavailable extends VotegateError {
   /** Seconds to wait before the next try; `null` if the platform does not say. */
   readonly wait: number | null;
 
+  /** @internal */
   constructor(failure: Failure, wait: number | null) {
     super(failure);
     this.wait = wait;

@@ -35,12 +35,13 @@ export interface Event {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
+/** @internal */
 export type Delivery =
   | { readonly on: "onVote"; readonly value: Vote }
   | { readonly on: "onTest"; readonly value: Test }
   | { readonly on: "onEvent"; readonly value: Event };
 
-/** Read the body of a genuine webhook. Return null if it is not JSON, or none of the three. */
+/** @internal Read the body of a genuine webhook. Return null if it is not JSON, or none of the three. */
 export function read(id: string, body: Uint8Array): Delivery | null {
   const raw = objectIn(body);
   if (raw === null) return null;

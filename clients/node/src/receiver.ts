@@ -8,7 +8,7 @@ import { quietly } from "./quietly";
 import { doubt, headerIn, keyOf, type ReceivedHeaders } from "./signature";
 import { MemoryStore, type Store } from "./store";
 
-const MOST_BYTES = 64 * 1024;
+const LONGEST_BODY = 64 * 1024;
 
 /** Settings of a receiver. */
 export interface ReceiverOptions {
@@ -38,23 +38,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Something read the body first, so that the signature cannot be checked. */
-export class BodyAlreadyRead extends Error {
-  constructor(remedy: string) {
-    super(
-      "Something has read the body of the webhook before the receiver, probably a body parser. " +
-        `The signature is over the bytes as they were sent. ${remedy}`,
-    );
-    this.name = "BodyAlreadyRead";
-  }
-}
-
-/**
- * Receive webhooks: check that they are genuine, drop repeats, answer, and then call a handler.
- *
- *     const receiver = new Receiver({ secret: process.env.WEBHOOK_SECRET, onVote: (vote) => reward(vote.user) });
- *     http.createServer(receiver.node).listen(9000);
- */
+/** Receive webhooks: check that they are genuine, drop repeats, answer, and then call a handler. */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #keys: readonly Buffer[];
@@ -84,7 +68,7 @@ export class Receiver {
   }
 
   async #received(headers: ReceivedHeaders, body: Uint8Array): Promise<Answer> {
-    if (body.length > MOST_BYTES) return TOO_LARGE;
+    if (body.length > LONGEST_BODY) return TOO_LARGE;
     const why = doubt(headers, body, this.#keys, this.#tokens, this.#clock.now());
     if (why !== null) return { status: 401, text: why };
     const id = headerIn(headers, "webhook-id");
@@ -123,10 +107,10 @@ export class Receiver {
   };
 
   /** For Fastify: `app.register(receiver.fastify, { url: "/votes" })`. Parsers that you have added do not matter. */
-  readonly fastify = (app: FastifyApp, options: { readonly url: string }, done: () => void): void => {
+  readonly fastify = (app: any, options: { readonly url: string }, done: () => void): void => {
     app.removeAllContentTypeParsers(); // in the scope of this plugin alone
-    app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, parsed) => parsed(null, body));
-    app.post(options.url, { bodyLimit: MOST_BYTES }, async (request, reply) => {
+    app.addContentTypeParser("*", { parseAs: "buffer" }, (_request: unknown, body: unknown, parsed: (error: null, body: unknown) => void) => parsed(null, body));
+    app.post(options.url, { bodyLimit: LONGEST_BODY }, async (request: any, reply: any) => {
       const { status, text } = await this.receive(request.raw.headersDistinct, bytesIn(request.body) ?? new Uint8Array());
       return reply.code(status).send(text);
     });
@@ -139,18 +123,13 @@ export class Receiver {
     return status === 204 ? new Response(null, { status }) : new Response(text, { status });
   };
 
-  /** For Hono: `app.post("/votes", receiver.hono)`. */
-  readonly hono = (context: { readonly req: { readonly raw: Request } }): Promise<Response> => this.fetch(context.req.raw);
-
   /** `kept`: the bytes of the body, if a parser that ran first has kept them. */
   async #ofNode(request: IncomingMessage, kept: Uint8Array | null): Promise<Answer | null> {
     if (kept !== null) return this.receive(request.headersDistinct, kept);
     if (request.readableDidRead) {
-      return this.#fail(
-        new BodyAlreadyRead(
-          "Add the route of the receiver before the parser, or let the parser keep the bytes: " +
-            "express.json({ verify: (request, response, bytes) => { request.rawBody = bytes; } }).",
-        ),
+      return this.#alreadyRead(
+        "Add the route of the receiver before the parser, or let the parser keep the bytes: " +
+          "express.json({ verify: (request, response, bytes) => { request.rawBody = bytes; } }).",
       );
     }
     let body: Uint8Array | null;
@@ -164,24 +143,20 @@ export class Receiver {
 
   async #ofWeb(request: Request): Promise<Answer> {
     if (request.bodyUsed) {
-      return this.#fail(new BodyAlreadyRead("Hand the request to the receiver first, or read a copy of it: request.clone().json()."));
+      return this.#alreadyRead("Hand the request to the receiver first, or read a copy of it: request.clone().json().");
     }
     const body = request.body === null ? new Uint8Array() : await collect(request.body);
     return body === null ? TOO_LARGE : this.receive(request.headers, body);
   }
 
-  async #run(delivery: Delivery): Promise<void> {
+  async #run({ on, value }: Delivery): Promise<void> {
     await new Promise((resume) => setImmediate(resume)); // the answer leaves first
-    try {
-      await this.#call(delivery);
-    } catch (error) {
-      this.#report(error, `the handler of the webhook ${delivery.value.id} failed`);
-    }
-  }
-
-  #call({ on, value }: Delivery): unknown {
     if (!this.#options[on]) return this.#logOnce(`A webhook has no handler: give the receiver ${on}.`);
-    return this.#options[on](value as never);
+    try {
+      await this.#options[on](value as never);
+    } catch (error) {
+      this.#report(error, `the handler of the webhook ${value.id} failed`);
+    }
   }
 
   /** Strangers may send any number of requests, so each line is logged once. */
@@ -191,9 +166,12 @@ export class Receiver {
     this.#logged.add(line);
   }
 
-  #fail(error: BodyAlreadyRead): Answer {
-    this.#report(error, "a webhook was answered 500");
-    return { status: 500, text: error.message };
+  #alreadyRead(remedy: string): Answer {
+    const text =
+      "Something has read the body of the webhook before the receiver, probably a body parser. " +
+      `The signature is over the bytes as they were sent. ${remedy}`;
+    this.#report(new Error(text), "a webhook was answered 500");
+    return { status: 500, text };
   }
 
   #report(error: unknown, what: string): void {
@@ -212,9 +190,9 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | 
   let length = 0;
   for await (const piece of pieces) {
     length += piece.length;
-    if (length <= MOST_BYTES) kept.push(piece);
+    if (length <= LONGEST_BODY) kept.push(piece);
   }
-  return length <= MOST_BYTES ? Buffer.concat(kept) : null;
+  return length <= LONGEST_BODY ? Buffer.concat(kept) : null;
 }
 
 /** Return the first of these that is a body as it was sent, or null. */
@@ -235,23 +213,4 @@ interface KoaContext {
   readonly request: { readonly body?: unknown; readonly rawBody?: unknown };
   status: number;
   body: unknown;
-}
-
-interface FastifyApp {
-  removeAllContentTypeParsers(): unknown;
-  addContentTypeParser(
-    type: string,
-    options: { parseAs: "buffer" },
-    parser: (request: unknown, body: Buffer, done: (error: Error | null, body?: unknown) => void) => void,
-  ): unknown;
-  post(
-    url: string,
-    options: { bodyLimit: number },
-    handler: (request: { readonly raw: IncomingMessage; readonly body: unknown }, reply: FastifyReply) => Promise<unknown>,
-  ): unknown;
-}
-
-interface FastifyReply {
-  code(status: number): FastifyReply;
-  send(text: string): FastifyReply;
 }

@@ -1,6 +1,6 @@
 // Is a webhook genuine? https://www.standardwebhooks.com/ describes the signature.
 
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import crypto from "node:crypto";
 
 type WebHeaders = Pick<Headers, "get">;
 
@@ -11,7 +11,7 @@ const PREFIX = "whsec_";
 const TOLERANCE_SECONDS = 300;
 const LEAST_KEY_BYTES = 16; // a shorter one was cut off, and could be guessed
 
-/** Return the key in a signing secret. The error for a wrong secret does not show it. */
+/** @internal Return the key in a signing secret. The error for a wrong secret does not show it. */
 export function keyOf(secret: string): Buffer {
   const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : "";
   const key = Buffer.from(encoded, "base64");
@@ -22,7 +22,7 @@ export function keyOf(secret: string): Buffer {
   return key;
 }
 
-/** Return a header, or "" if it is missing. */
+/** @internal Return a header, or "" if it is missing. */
 export function headerIn(headers: ReceivedHeaders, name: string): string {
   return isWeb(headers) ? (headers.get(name) ?? "") : [headers[name] ?? []].flat().join(" ");
 }
@@ -32,7 +32,7 @@ function isWeb(headers: ReceivedHeaders): headers is WebHeaders {
   return typeof headers.get === "function";
 }
 
-/** Return why a request may not be genuine; null if it is genuine. */
+/** @internal Return why a request may not be genuine; null if it is genuine. */
 export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly Buffer[], tokens: readonly string[], now: number): string | null {
   const authorization = headerIn(headers, "authorization");
   if (tokens.length > 0 && !tokens.some((token) => same(token, authorization))) return "The header Authorization is not the webhook's token.";
@@ -44,12 +44,12 @@ export function doubt(headers: ReceivedHeaders, body: Uint8Array, keys: readonly
   }
   // During a rotation there are two signatures, and perhaps two secrets: one match is enough. `Headers` joins lines with a comma.
   const sent = signatures.split(/,? /);
-  const expected = keys.map((key) => `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`);
+  const expected = keys.map((key) => `v1,${crypto.createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`);
   const genuine = expected.some((one) => sent.some((other) => same(one, other)));
   return genuine ? null : "No signature is right: another secret was used, or the body was changed on its way.";
 }
 
 // Comparing hashes takes the same time wherever the texts differ, and whatever their lengths are.
 function same(one: string, other: string): boolean {
-  return timingSafeEqual(createHash("sha256").update(one).digest(), createHash("sha256").update(other).digest());
+  return crypto.timingSafeEqual(crypto.createHash("sha256").update(one).digest(), crypto.createHash("sha256").update(other).digest());
 }

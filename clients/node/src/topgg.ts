@@ -11,16 +11,11 @@ interface Stats {
 }
 
 // Twice the window of the limit, in case the platform cannot be reached when the window ends.
-const LONGEST_WAIT = 4 * 3600;
+const LONGEST_CALL = 4 * 3600;
 
-/**
- * Return an object for the option `sdk` of `topgg-autoposter`: `AutoPoster("unused", client, { sdk: topgg({ key, botId, baseUrl }) })`.
- *
- * The poster pushes twice as often as the limit allows. A push beyond the limit waits, and takes the newest counts.
- * `posted` is emitted when they have arrived.
- */
+/** Return an object for the option `sdk` of `topgg-autoposter`. A push beyond the limit waits, and takes the newest counts. */
 export function topgg(options: ClientOptions): any { // the type of the option is a class with private members: no object fits it
-  const client = new Client({ longestWait: LONGEST_WAIT, clock: backgroundClock, ...options });
+  const client = new Client({ longestWait: LONGEST_CALL, clock: backgroundClock, ...options });
   return {
     async postStats(stats: Stats): Promise<Stats> {
       if (stats.shardId !== undefined && (stats.shardCount ?? 1) > 1) {

@@ -125,6 +125,17 @@ test("a failure is reported and stops nothing, even if the report fails", async 
   assert.deepEqual(errors.map((error) => error.constructor), [InvalidKey]);
 });
 
+test("the servers of processes that something else has started come from a function, once the bot is ready", async () => {
+  const bot = discordBot(1210, 8);
+  setTimeout(() => (bot.ws.status = 0), 20);
+  const counts = [2500, null, 2510];
+  const serverCount = async () => counts.shift() ?? assert.fail("A process has died.");
+  const errors = [];
+  const [first, second] = await pushesOf(bot, [SUCCESS, SUCCESS], { serverCount, onError: ({ message }) => errors.push(message) });
+  assert.ok(first.at >= 5, `pushed after ${first.at} seconds`);
+  assert.deepEqual([first.server_count, second.server_count, errors], [2500, 2510, ["A process has died."]]);
+});
+
 test("the number of commands may be a function", async () => {
   const [push] = await pushesOf(discordBot(1210), [SUCCESS], { commandCount: async () => 42 });
   assert.deepEqual(push, { at: 0, server_count: 1210, command_count: 42 });

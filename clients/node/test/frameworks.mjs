@@ -45,7 +45,7 @@ function ofHono(...before) {
   return (receiver) => {
     const app = new Hono();
     for (const middleware of before) app.use(middleware);
-    app.post("/votes", receiver.hono);
+    app.post("/votes", (context) => receiver.fetch(context.req.raw));
     return createAdaptorServer({ fetch: app.fetch });
   };
 }

@@ -9,8 +9,7 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { AutoPoster } from "topgg-autoposter";
-import { autoPost, Client, type Event, MemoryStore, Receiver, type Store, type Test, type Vote } from "votegate-client";
-import { topgg } from "votegate-client/topgg";
+import { autoPost, Client, type Event, MemoryStore, Receiver, type Store, type Test, topgg, type Vote } from "votegate-client";
 
 const rewards = new Map<string, number>();
 
@@ -32,7 +31,7 @@ http.createServer(receiver.node);
 express().post("/votes", receiver.node);
 void fastify().register(receiver.fastify, { url: "/votes" });
 new Koa().use(receiver.koa);
-new Hono().post("/votes", receiver.hono);
+new Hono().post("/votes", (context) => receiver.fetch(context.req.raw));
 export const POST: (request: Request) => Promise<Response> = receiver.fetch;
 
 const client = new Client({ key: "vg_key", botId: "111111111111111111", baseUrl: "https://votes.example" });

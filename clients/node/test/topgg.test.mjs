@@ -1,10 +1,10 @@
-// `votegate-client/topgg` inside the published topgg-autoposter, with a bot of the published discord.js.
+// `topgg` inside the published topgg-autoposter, with a bot of the published discord.js.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 
-import { topgg } from "votegate-client/topgg";
+import { topgg } from "votegate-client";
 
 const require = createRequire(import.meta.url);
 const { Client } = require("discord.js"); // the poster looks for it among what `require` has loaded

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 const STRICT = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--skipLibCheck", "--noEmit", "--ignoreConfig"];
@@ -15,3 +16,10 @@ for (const [module, resolution] of Object.entries(MODULES)) {
     assert.deepEqual([stdout, status], ["", 0]);
   });
 }
+
+test("the types export what src/index.ts names, and no more", () => {
+  const text = (name) => readFileSync(`${import.meta.dirname}/../${name}`, "utf8");
+  const named = [...text("src/index.ts").matchAll(/\{(.*)\}/g)].flatMap(([, names]) => names.trim().split(", "));
+  const exported = [...text("dist/index.d.ts").matchAll(/^export (?:declare )?(?:class|function|interface|type) (\w+)/gm)].map(([, name]) => name);
+  assert.deepEqual(exported.sort(), named.sort());
+});

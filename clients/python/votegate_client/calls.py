@@ -54,6 +54,9 @@ class Caller:
         self._longest_wait = longest_wait
         self._own_session: aiohttp.ClientSession | None = None
         self._given_session = session
+        self._is_closed = False
+        self._under_way = 0
+        """The number of calls that have not ended."""
         self._clock = clock
 
     async def call(
@@ -72,6 +75,27 @@ class Caller:
         Raises:
             VotegateError: The last try failed, and the next one cannot succeed or would come too late.
         """
+        self._under_way += 1
+        try:
+            return await self._called(endpoint, url, counts)
+        finally:
+            self._under_way -= 1
+            if self._is_closed and not self._under_way:  # one that waited at `close` has opened a session
+                await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, but not those of a session that was given.
+
+        A call that has not ended, or a later one, opens new ones, and closes them at its end.
+        """
+        self._is_closed = True
+        session, self._own_session = self._own_session, None
+        if session is not None:
+            await session.close()
+
+    async def _called(
+        self, endpoint: Endpoint, url: str, counts: Callable[[], Mapping[str, int]] | None
+    ) -> Reply:
         error: VotegateError | None = None
         back_off = 0
         waited = 0.0
@@ -95,12 +119,6 @@ class Caller:
             if not _may_pass(error):
                 raise error
             back_off = min(back_off * 2 or 1, LONGEST_BACK_OFF)
-
-    async def close(self) -> None:
-        """Close the connections, but not those of a session that was given."""
-        session, self._own_session = self._own_session, None
-        if session is not None:
-            await session.close()
 
     def _wait_for_limit(self, endpoint: Endpoint) -> float:
         # Rounded, so that 60 seconds are not 60.00000000000023.

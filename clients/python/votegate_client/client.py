@@ -124,7 +124,7 @@ class Client:
         return (await self.vote_status(user_id)).voted
 
     async def close(self) -> None:
-        """Close the connections. A later call opens new ones."""
+        """Close the connections. A call that waits, or a later one, opens new ones until its end."""
         await self._caller.close()
 
     async def __aenter__(self) -> "Client":

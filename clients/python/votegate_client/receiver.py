@@ -123,6 +123,8 @@ class Receiver:
         event_id = headers.get("webhook-id", "")
         if not event_id:
             return Answer(400, "The header webhook-id is missing.")
+        if not _is_text(event_id):
+            return Answer(400, "The header webhook-id is not text in UTF-8.")
         try:
             event = read_event(event_id, body)
         except ValueError as error:
@@ -210,6 +212,15 @@ def _by_lower_name(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> di
         name = any_case.lower()
         joined[name] = f"{joined[name]} {value}" if name in joined else value
     return joined
+
+
+def _is_text(value: str) -> bool:
+    """Return false for a text with bytes that a server could not decode: no store takes it."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _several(given: str | Sequence[str] | None) -> list[str]:

@@ -77,6 +77,8 @@ class SQLiteStore:
         self._path = path
         self._clock = clock or SystemClock()
         self._connection: sqlite3.Connection | None = None
+        self._began = 0.0
+        """Unix seconds minus monotonic ones when the file was opened: a clock that jumps moves no id."""
         self._thread = ThreadPoolExecutor(1, "votegate-sqlite")
         """The only thread that uses the connection. A slow disk blocks this thread, not the bot."""
 
@@ -92,8 +94,12 @@ class SQLiteStore:
     def _claim(self, event_id: str) -> bool:
         if self._connection is None:
             self._connection = self._connected()
-        now = int(self._clock.time())
+        now = int(self._began + self._clock.monotonic())
         with self._connection as transaction:
+            # Ids that came while the clock was wrong are no older than the newest one.
+            [[now]] = transaction.execute(
+                "SELECT max(coalesce(max(claimed_at), 0), ?) FROM votegate_events", (now,)
+            )
             added = transaction.execute(
                 "INSERT OR IGNORE INTO votegate_events VALUES (?, ?)", (event_id, now)
             )
@@ -107,6 +113,7 @@ class SQLiteStore:
         except BaseException:
             connection.close()
             raise
+        self._began = self._clock.time() - self._clock.monotonic()
         return connection
 
     def _close(self) -> None:

@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from cli.demo import BOT
-from tests.support.dev_gateway import DevGateway, dev_command
+from tests.support.dev_gateway import SOURCE_TREE, DevGateway, dev_command
 from tests.support.gateways import OTHER_USER, USER, WAIT_SECONDS, eventually
 from tests.support.webhook_receiver import Received, Receiver, receiving, status
 from webhook.messages import signed_headers
@@ -323,6 +323,12 @@ def test_its_data_are_deleted_after_a_signal(tmp_path: Path) -> None:
         assert [*gateway.start().temporary.iterdir()]
         assert gateway.end(number) == 0
         assert not [*gateway.temporary.iterdir()]
+
+
+def test_without_a_standard_input_it_serves_and_stops(tmp_path: Path) -> None:
+    without_input = ("/bin/sh", "-c", 'exec "$@" <&-', "sh")
+    gateway = DevGateway(tmp_path, program=(*without_input, *SOURCE_TREE)).start()
+    assert (gateway.end(), gateway.errors) == (0, "")
 
 
 def test_a_named_data_folder_is_deleted_with_all_that_is_in_it(strict: DevGateway) -> None:

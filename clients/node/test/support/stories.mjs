@@ -46,8 +46,16 @@ export class Theatre {
     const tooLong = new Promise((_, reject) => {
       timer = setTimeout(() => reject(new Error("The story does not end.")), LONGEST_STORY);
     });
-    const play = story.side === "client" ? this.#playClient(story, votegate) : this.#playReceiver(story, votegate);
+    const play = story.side === "client" ? this.#playOften(story, votegate) : this.#playReceiver(story, votegate);
     await Promise.race([play, tooLong]).finally(() => clearTimeout(timer));
+  }
+
+  async #playOften(story, votegate) {
+    const told = [];
+    for (let time = 0; time < (story.times ?? 1); time++) told.push(await this.#playClient(story, votegate));
+    if (!story.times) return;
+    const isSame = told[0].map((_, number) => new Set(told.map((waits) => waits[number])).size === 1);
+    assert.ok(!isSame.includes(true), `The same waits: ${inspect(told)}`);
   }
 
   close() {
@@ -59,6 +67,7 @@ export class Theatre {
     return (await this.#program.read()).ready;
   }
 
+  /** Returns the waits before the requests that come after one. */
   async #playClient(story, votegate) {
     const ready = await this.#begin(story);
     const player = new ClientPlayer(this.#isReal ? withIds(story, ready) : story, ready, votegate, this.#isReal);
@@ -70,6 +79,7 @@ export class Theatre {
       player.left = await listening;
     }
     player.check();
+    return player.waits;
   }
 
   /** Hand each request to the player, until the story has ended. Returns how many exchanges did not happen. */
@@ -116,6 +126,7 @@ class ClientPlayer {
   #atFirstRequest = null;
   #wrong = [];
   left = 0;
+  waits = [];
 
   constructor(story, { address, key, bot_id, now = BOOK.defaults.now }, votegate, isReal) {
     const options = { ...BOOK.defaults.client, ...(isReal && { key, bot_id }), base_url: "{address}", ...story.options };
@@ -169,6 +180,7 @@ class ClientPlayer {
     assert.notEqual(number, null, `${method} ${path} is not in the story.`);
     const { request } = this.#story.server[number];
     within(this.#clock.monotonic() - this.#mark, request.after);
+    if (request.after) this.waits.push(Math.round(this.#clock.monotonic() - this.#mark));
     if (request === "connects") return;
     assert.deepEqual([method, path], [request.method, request.path]);
     assert.deepEqual(body ? JSON.parse(body) : undefined, request.json);
