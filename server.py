@@ -287,7 +287,6 @@ async def _serve_until_signal(
         loop.add_signal_handler(signal_number, stop.set)
 
     async def started(gateway: Gateway) -> None:
-        tune_interpreter()
         loop.add_signal_handler(signal.SIGHUP, lambda: gateway.reload(reread()))
         if hung_up.is_set():
             gateway.reload(reread())
@@ -303,6 +302,7 @@ async def _serve_until_signal(
             await gateway.ledger.durable(position)
             click.echo(demo_lines(gateway.base_url, key))
 
+    tune_interpreter()
     await serve(settings, SystemClock(), stop, started, logs=Logs(output, errors))
 
 

@@ -40,12 +40,12 @@ def serve_fed(
     logging.disable(logging.WARNING)  # it is killed, too: not every start is behind a clean stop
 
     async def started(gateway: Gateway) -> None:
-        tune_interpreter()
         feed = _Feed(pipe, calls_of(gateway), stop)
         asyncio.get_running_loop().add_reader(pipe.fileno(), feed.take)
         os.set_blocking(pipe.fileno(), True)  # which libuv has ended, and a long message comes in pieces
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
 
+    tune_interpreter()
     uvloop.run(serve(settings_of(folder, **flags), SystemClock(), stop, started))
 
 
@@ -101,9 +101,9 @@ async def gateway_here(settings: Settings) -> AsyncIterator[Gateway]:
     stop, begun = asyncio.Event(), asyncio.get_running_loop().create_future()
 
     async def started(gateway: Gateway) -> None:
-        tune_interpreter()
         begun.set_result(gateway)
 
+    tune_interpreter()
     serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
     yield await begun
     stop.set()

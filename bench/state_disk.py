@@ -22,7 +22,7 @@ from journal.segments import EMPTY
 from kinds.bots import BotProfile
 from snapshot.files import Chain, SnapshotReader, list_snapshots
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
 
@@ -53,7 +53,7 @@ def seed_state(path: Path, state: State, last: Event) -> int:
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
         ledger.commit([last])
-        taken = await Snapshotter(folder, ledger, journal, clock, Chain(), 300).take()
+        taken = await Snapshotter(folder, ledger, journal, clock, Chain(), Interval(300)).take()
         await journal.close()
         await running
         return taken.bytes

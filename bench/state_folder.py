@@ -46,6 +46,7 @@ LAST_NAME = "Lastborn"
 POSITION = 1
 TEXTS = 2_000
 YEAR_MS = 365 * 86_400_000
+ROWS_PER_CHUNK = 256
 
 
 class Scale(NamedTuple):
@@ -105,15 +106,15 @@ def _chunks(scale: Scale, now_ms: int) -> Iterator[files.Copied]:
     texts, counts = _Texts(), _counts(now_ms)
     voters = scale.voters()
     number = 0
-    while some := list(islice(voters, files.PARTS_PER_CHUNK)):
+    while some := list(islice(voters, ROWS_PER_CHUNK)):
         rows = [_listing(ref, number + at, texts, scale.owners, now_ms) for at, (ref, _) in enumerate(some)]
         number += len(some)
         if number == scale.listings:
             rows[-1] = replace(rows[-1], profile=replace(rows[-1].profile, name=LAST_NAME))
         yield files.ListingsChunk(rows)
         yield files.CountsChunk([(ref, counts[votes]) for ref, votes in some if votes in counts])
-    for start in range(0, scale.owners, files.PARTS_PER_CHUNK):
-        end = min(start + files.PARTS_PER_CHUNK, scale.owners)
+    for start in range(0, scale.owners, ROWS_PER_CHUNK):
+        end = min(start + ROWS_PER_CHUNK, scale.owners)
         yield files.packed_users([_account(number, texts, now_ms) for number in range(start, end)])
     yield from _votes(scale, now_ms)
 

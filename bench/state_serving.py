@@ -81,13 +81,13 @@ def state_server(pipe: Connection, folder: Path) -> None:
         Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
 
     async def started(gateway: Gateway) -> None:
-        tune_interpreter()
         loop = asyncio.get_running_loop()
         loop.add_reader(pipe.fileno(), tell)
         beating.append(loop.create_task(beat()))
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
 
     beating: list[asyncio.Task[None]] = []
+    tune_interpreter()
     uvloop.run(serve(settings_of(folder), SystemClock(), asyncio.Event(), started, disk))
 
 

@@ -66,12 +66,22 @@ class ListingsView(Mapping[str, Listing]):
 
     @property
     def by_review(self) -> Mapping[KindAndStanding, int] | None:
-        """The number of rows by kind and standing; None until `count_reviews` has come to its end."""
+        """The number of rows by kind and standing; None until a walk of `briefs` has come to its end."""
         return self._reviews.known
 
+    def briefs(self) -> Iterator[Sequence[tuple[str, Brief]]]:
+        """Yield all refs with the briefs of their rows, in slices; packed rows stay packed. Most of the time
+        of a walk is that of reading briefs, so the first walk also counts the rows."""
+        for refs in ref_slices(self._refs):
+            found = [(ref, self.brief(ref)) for ref in refs]
+            self._reviews.count((ref, _brief_standing(brief)) for ref, brief in found)
+            yield found
+        self._reviews.counted()
+
     def count_reviews(self) -> Iterator[None]:
-        """Count the rows that were loaded, in slices. It unpacks none."""
-        return self._reviews.count(self._refs, lambda ref: _brief_standing(self.brief(ref)))
+        """Count the rows that were loaded, in slices, unless a walk has done so."""
+        if self.by_review is None:
+            yield from (None for _ in self.briefs())
 
     def unpacked(self) -> Iterable[Listing]:
         """Return the rows that are unpacked; all with a failing or suspended endpoint are among them."""
@@ -303,9 +313,9 @@ class KeyIndex:
 class ReviewCounts:
     """Numbers of listings by kind and standing. Once all rows are counted, no walk counts them again.
 
-    Rows that a start has loaded are counted afterwards, in slices and in the order of their refs: a start has
-    no time for them. Meanwhile a change of a row that is counted already changes the numbers, and any other
-    row is counted as it is when its turn comes.
+    Rows that a start has loaded are counted afterwards, by a walk in slices and in the order of their refs: a
+    start has no time for them. Meanwhile a change of a row that is counted already changes the numbers, and
+    any other row is counted as it is when its turn comes.
     """
 
     def __init__(self) -> None:
@@ -329,18 +339,16 @@ class ReviewCounts:
         if after is not None:
             self._add(ref, after, 1)
 
-    def count(self, refs: Sequence[str], read: Callable[[str], Standing]) -> Iterator[None]:
-        """Count the rows in slices. `refs` are sorted; they may come and go between two slices."""
-        while not self._is_complete:
-            begin = bisect_right(refs, self._counted_to)
-            some = refs[begin : begin + SLICE]
-            for ref in some:
-                self._add(ref, read(ref), 1)
-            if some:
-                self._counted_to = some[-1]
-            else:
-                self._is_complete = True
-            yield
+    def count(self, rows: Iterable[tuple[str, Standing]]) -> None:
+        """Count the next rows of a walk. Another walk may have counted them."""
+        for ref, standing in rows if not self._is_complete else ():
+            if ref > self._counted_to:
+                self._add(ref, standing, 1)
+                self._counted_to = ref
+
+    def counted(self) -> None:
+        """Take in that a walk has come to its end."""
+        self._is_complete = True
 
     def _add(self, ref: str, standing: Standing, number: int) -> None:
         place = (ref.partition("/")[0], standing)

@@ -463,7 +463,7 @@ class State:
             self._listings.voted_for(ref)
 
     def load_parts(self, parts: Iterable[tuple[str, int, dict[int, int]]]) -> None:
-        """Take counts by node of users who voted at several nodes. All leaves come before them."""
+        """Take counts by node of users who voted at several nodes. Their leaves come before them."""
         for ref, user, counts in parts:
             for node, count in counts.items():
                 self._votes.put(ref, user, count, 0, node)

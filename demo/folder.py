@@ -16,7 +16,7 @@ from journal.segments import EMPTY
 from listings.keys import KeyDigester
 from settings.model import Settings
 from snapshot.files import Chain
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
 from storage.folder import DIGEST_SECRET, Folder, kept_keys, kept_secret, made_folder
 
 
@@ -52,7 +52,7 @@ def write_folder(path: Path, seed: int, settings: Settings, clock: Clock, receiv
         story.write(ledger)
         await ledger.durable(ledger.head)
         await keeping
-        snapshotter = Snapshotter(folder, ledger, journal, clock, Chain(), 300)
+        snapshotter = Snapshotter(folder, ledger, journal, clock, Chain(), Interval(300))
         await snapshotter.take()
         await journal.close()
         await running

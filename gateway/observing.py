@@ -81,6 +81,7 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
             (str(kind), use) for kind in tools.kinds for use, part in USES.items() if tools.offers(kind, part)
         ],
         traffic=measured.traffic,
+        pages=parts.kept,
         limits=parts.api.public.limits,
         votes=measured.votes,
         journal=store.journal,
@@ -108,7 +109,7 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
 
 
 async def _count_reviews(parts: Parts) -> None:
-    await parts.sites.prepared()
+    await parts.sites.surveyed()  # which counts them on the way
     await in_slices(parts.store.ledger.state.listings.count_reviews())
 
 

@@ -1,7 +1,6 @@
 """The pages for people, built of their parts. No logic. It is imported only where there are such pages."""
 
 import asyncio
-import gc
 import secrets
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from gateway.api import Api
 from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT, Egress
 from gateway.fleet import Fleet
+from gateway.garbage import freeze_grown, growing, in_growing_slices
 from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
@@ -114,7 +114,7 @@ class PeopleSite:
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
-        self.is_prepared = asyncio.Event()  # once the lists of the first page are there
+        self.is_surveyed = asyncio.Event()  # once the walk has ended that also counts the listings
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
@@ -140,7 +140,7 @@ class PeopleSite:
             accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=_signing_in(runtime, digester.secret, fleet),
             blobs=store.blobs,
-            public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
+            public=_public(self.readers, ListKeeper(orders, clock, in_growing_slices), clock),
         )
         submissions = self._tools.submissions
         self._rechecks = ServerRechecks(
@@ -156,19 +156,21 @@ class PeopleSite:
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Read or survey the catalogue, and survey the owners. Then end expired sessions and check
         servers again until `stop` is set. Loops beside it make orders of lists, answer searches and ask for
-        icons."""
+        icons. A visitor may wait for all but the owners, so their survey comes last."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
             await _at_most(self.readers.index.has_looked.wait())
-            await in_slices(self.readers.catalogue.survey())
-            _spare_collections()
-            await self.readers.index.keep(0)
-            await _at_most(tasks.create_task(self._prepare(observers)))
-            self.is_prepared.set()
-            await in_slices(self._tools.actions.ownership.survey())
-            _spare_collections()
+            with growing():
+                await in_slices(self.readers.catalogue.survey())
+                freeze_grown()
+                await self.readers.index.keep(0)
+                await _at_most(tasks.create_task(self._prepare(observers)))
+                await _at_most(self.readers.index.is_filled.wait())
+                await in_slices(self._tools.actions.ownership.survey())
+                self.is_surveyed.set()
+                freeze_grown()
             tasks.create_task(self._rechecks.run(stop))
             await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)
 
@@ -176,14 +178,7 @@ class PeopleSite:
         """Make the orders of the first page. Nothing else waits for them."""
         orders = [order for _, order in home_orders(self._tools.actions.kinds)]
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, orders))
-        _spare_collections()
-
-
-def _spare_collections() -> None:
-    """Exclude all present objects from garbage collections, if `serve.py` has excluded the state: the
-    catalogue and the orders are as large, and stay as long."""
-    if gc.get_freeze_count():
-        gc.freeze()
+        freeze_grown()
 
 
 async def _at_most(work: Awaitable[object]) -> None:

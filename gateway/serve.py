@@ -7,7 +7,6 @@ they fit 80 columns, unless a path or a name is long.
 """
 
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -25,6 +24,7 @@ from gateway.api import all_endpoints, open_api
 from gateway.delivery import Egress, delivering, open_egress
 from gateway.fleet import Fleet
 from gateway.front import Front, Reloading, http_server, metrics_servers, open_front
+from gateway.garbage import freeze_grown, freeze_loaded, freeze_program
 from gateway.observing import answers, loops, operator_parts
 from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
@@ -49,7 +49,7 @@ from serving.loop_share import LoopShare
 from serving.observers import Observers
 from serving.supervisor import Supervisor
 from settings.model import RedisSettings, ServerSettings, Settings
-from snapshot.recovery import recover
+from snapshot.recovery import no_garbage, recover
 from storage.disk import OS_DISK, Disk
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 from votes.queries import Searches
@@ -140,14 +140,12 @@ class Gateway:
 
 
 def tune_interpreter() -> None:
-    """Tune a process that does nothing but serve, once the state is recovered.
+    """Tune a process that does nothing but serve, before it does.
 
-    A thread that seals or folds gives way to the loop at once. No garbage collection looks at the recovered
-    state again, because it stays.
+    A thread that seals or folds gives way to the loop at once. No garbage collection looks at the state.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.collect()
-    gc.freeze()
+    freeze_program()
 
 
 async def serve(
@@ -178,7 +176,9 @@ async def serve(
     async with AsyncExitStack() as stack:
         # Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
-        recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
+        with no_garbage():
+            recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
+            freeze_loaded()
         front = stack.enter_context(open_front(settings, clock, output, worker))
         front = replace(front, watched=watching.answered) if watching is not None else front
         store = open_store(runtime.of_machine, folder, recovered)
@@ -199,6 +199,7 @@ async def serve(
         operator = parts.api.callers.operator
         reloading = Reloading(front, store, operator, output, supervisor, runtime.spawn)
         digester, senders = parts.api.callers.digester, parts.delivery.senders
+        freeze_grown()
         await started(Gateway(front.urls[0], clock, store.ledger, senders, digester, reloading.reload))
         await stop.wait()
 

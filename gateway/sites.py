@@ -34,10 +34,10 @@ class Sites:
         """The readers of the log that pages for people need."""
         return self.people.readers if self.people is not None else None
 
-    async def prepared(self) -> None:
-        """Return once the first page of people can be shown."""
+    async def surveyed(self) -> None:
+        """Return once the pages for people have looked at all listings."""
         if self.people is not None:
-            await self.people.is_prepared.wait()
+            await self.people.is_surveyed.wait()
 
     def is_signed_in(self, request: Request) -> bool:
         """Return true if the operator is signed in with this browser."""

@@ -28,7 +28,7 @@ from serving.observers import Observers
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.recovery import EmptyState, Folded, Folding, Order, Recovered, folded_apart
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
 from storage.disk import OS_DISK, Disk, DiskSpace
 from storage.folder import (
     DIGEST_SECRET,
@@ -167,8 +167,8 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     is_fleets = settings.redis.url is not None or recovered.state.fleet.label
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
-    interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
-    snapshotter = Snapshotter(folder, ledger, journal, clock, recovered.chain, interval_seconds, kept_bytes)
+    interval, chain = snapshot_interval(settings.snapshot.interval_seconds, runtime.worker), recovered.chain
+    snapshotter = Snapshotter(folder, ledger, journal, clock, chain, interval, journaling.kept_bytes)
 
     names, files = BlobNames(ledger.state, settings.kinds.offered), settings.files
     bounds = BlobBounds(files.bytes_per_user, files.bytes_in_all, files.memory_bytes, files.unnamed_seconds)
@@ -194,6 +194,11 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
         DiskSpace(folder.path, needed_bytes),
         fold,
     )
+
+
+def snapshot_interval(seconds: float, worker: Worker | None) -> Interval:
+    """Return the interval of snapshots; each worker has its own moment in it."""
+    return Interval(seconds, (worker.number - 1) / worker.workers * seconds if worker is not None else 0.0)
 
 
 def fold_command() -> Sequence[str]:

@@ -163,6 +163,10 @@ class AnswerVariant(NamedTuple):
     others: Hashable = None
 
 
+OUR_COOKIES = "votegate-"
+"""A part of the name of each cookie of ours: others choose no answer."""
+
+
 def by_packing(headers: Mapping[str, str]) -> AnswerVariant:
     """Return the variant of an answer that is the same for everybody."""
     return AnswerVariant(takes_gzip(headers))

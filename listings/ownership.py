@@ -13,7 +13,6 @@ from statistics import median
 from core import events as ev
 from core.actors import Actor, user_of
 from core.events import FREQUENT
-from core.listing_table import survey
 from core.packing import Brief
 from core.state import State
 from kinds.kind import Kind
@@ -172,7 +171,10 @@ class Ownership:
     def survey(self) -> Iterator[None]:
         """Index all listings, in slices, unless that was done before."""
         if not self.is_complete:
-            yield from survey(self._listings.refs, self._look)
+            for some in self._listings.briefs():
+                for ref, brief in some:
+                    self._take(ref, brief)
+                yield
             self.is_complete = True
 
     def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
@@ -186,10 +188,12 @@ class Ownership:
                         self._look(ref)
 
     def _look(self, ref: str) -> None:
+        self._take(ref, self._listings.brief(ref) if ref in self._listings else _GONE)
+
+    def _take(self, ref: str, brief: Brief) -> None:
         if kind_of(ref) not in self._kinds:
             return
         self._waits = None
-        brief = self._listings.brief(ref) if ref in self._listings else _GONE
         self._owned.put(ref, brief.owners)
         lost_by = user_of(Actor(brief.lost_by))
         self._lost.put(ref, (lost_by,) if lost_by is not None else ())

@@ -25,6 +25,7 @@ from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
 from metrics.of_workers import FAMILIES, WORKER, decoded, encoded, of_all
 from serving.direct import VOTE_CHECK
+from serving.kept_pages import KeptPages
 from serving.observers import Observers
 from serving.timeline import LoopLag
 from serving.traffic import REFUSED, Look, Series, Traffic
@@ -74,6 +75,7 @@ class Sources:
     kinds: Collection[str]
     uses: Collection[tuple[str, str]]
     traffic: Traffic
+    pages: KeptPages
     limits: PublicLimits
     votes: UseTally
     journal: Journal
@@ -119,6 +121,7 @@ class Collectors:
         parts: tuple[Part, ...] = (
             self._of_process,
             lambda: _of_requests(look),
+            self._of_pages,
             lambda: self._of_limits(look),
             self._of_votes,
             self._of_journal,
@@ -162,6 +165,31 @@ class Collectors:
             "Client connections that were refused when they came, or closed while idle to make room "
             "for others.",
             {(why,): connections[why] for why in ("refused", "closed_for_others")},
+            ("reason",),
+        )
+
+    def _of_pages(self) -> Iterator[Family]:
+        pages = self._sources.pages
+        yield gauge(
+            "kept_pages", "Answers for visitors without a session that are kept in memory.", len(pages)
+        )
+        yield gauge("kept_pages_bytes", "Size of the kept answers.", pages.size)
+        yield gauge(
+            "kept_pages_limit_bytes",
+            "Size that the kept answers may have together; above it, some leave.",
+            pages.room,
+        )
+        yield counter(
+            "kept_pages_requests",
+            "Requests for answers that may be kept: `kept` if they got one from memory, `made` if it was "
+            "made for them.",
+            {(outcome,): number for outcome, number in pages.requests.items()},
+            ("outcome",),
+        )
+        yield counter(
+            "kept_pages_dropped",
+            "Kept answers that were dropped: by an `event` about what they show, or to make `room`.",
+            {(reason,): number for reason, number in pages.dropped.items()},
             ("reason",),
         )
 

@@ -7,6 +7,11 @@ takes that this worker has allowed in it. The place of a key follows from its di
 the tables, the next one is used, so that a key has the same place in all of them. A place is free once its
 window is over. A key that finds no free place is counted by its worker alone.
 
+Two workers may claim one place for two keys at the same moment, or two places for one key. So a worker notes
+its claim first, and then looks at the tables of the others. If it finds such a claim there, it gives up its
+own and claims again. The later of two claims always finds the earlier one, so no entry is lost. After `TRIES`
+claims in vain, the key is counted by its worker alone until its window ends.
+
 A window opens at the earliest start that any worker has noted for the key. So all workers end it at the same
 moment, and each adds the takes of the others in that window to its own. A worker notes its take first, and
 then looks at the others. So two takes at the same moment may both be refused, but never both get the last
@@ -148,21 +153,43 @@ class CommonBuckets(SharedBuckets):
     def _current(self, key: str, now_ns: int, window_ns: int) -> _Window:
         """Return the open window of a key; open one if there is none, or the policy has changed."""
         window = self._windows.get(key)
-        if window is not None and now_ns - window.started_ns < window_ns:
+        # Behind the end of its window, another key may have its place.
+        if window is not None and now_ns < min(window.ends_ns, window.started_ns + window_ns):
             self._start(window, window.started_ns, window_ns)
             return window
-        digest = _digest(key)
-        at = self._place(digest, now_ns)
-        window = self._windows[key] = self._window(digest, at, now_ns)
-        words, own = self._words, self._own + at
-        if words[own + DIGEST] == digest and now_ns < words[own + ENDS]:  # of an earlier process
+        window = self._windows[key] = self._opened(_digest(key), now_ns, window_ns)
+        return window
+
+    def _opened(self, digest: int, now_ns: int, window_ns: int) -> _Window:
+        for _ in range(TRIES):
+            window = self._window(digest, self._place(digest, now_ns), now_ns)
+            self._claim(window, now_ns, window_ns)
+            if not self._is_contested(window, now_ns):
+                return window
+            self._words[self._own + window.at + ENDS] = 0
+        window = self._window(digest, NOWHERE, now_ns)
+        self._claim(window, now_ns, window_ns)
+        return window
+
+    def _claim(self, window: _Window, now_ns: int, window_ns: int) -> None:
+        words, own = self._words, self._own + window.at
+        if words[own + DIGEST] == window.digest and now_ns < words[own + ENDS]:  # of an earlier process
             window.taken = words[own + USED]
             window.started_ns = words[own + STARTED]
         starts = [started for started, _ in self._elsewhere(window, now_ns)]
         words[own + USED] = window.taken
-        words[own + DIGEST] = digest
+        words[own + DIGEST] = window.digest
         self._start(window, min([window.started_ns, *starts]), window_ns)
-        return window
+
+    def _is_contested(self, window: _Window, now_ns: int) -> bool:
+        """Return true if another worker has another key at the place, or the key at another place."""
+        words = self._words
+        return any(
+            now_ns < words[table + at + ENDS]
+            and (words[table + at + DIGEST] == window.digest) != (at == window.at)
+            for at in _places(window.digest)
+            for table in self._others
+        )
 
     def _window(self, digest: int, at: int, started_ns: int) -> _Window:
         others = self._others if at != NOWHERE else ()
@@ -191,21 +218,25 @@ class CommonBuckets(SharedBuckets):
         return [
             (words[entry + STARTED], words[entry + USED])
             for entry in entries
-            if words[entry + DIGEST] == window.digest and now_ns < words[entry + ENDS]
+            if now_ns < words[entry + ENDS] and words[entry + DIGEST] == window.digest
         ]
 
     def _place(self, digest: int, now_ns: int) -> int:
         """Return the place of a key in all tables: the one that it has, or else a free one."""
         words, free = self._words, NOWHERE
         tables = (self._own, *self._others)
-        for attempt in range(TRIES):
-            at = (digest + attempt) % SLOTS * ENTRY_WORDS
+        for at in _places(digest):
             taken_by = {words[table + at] for table in tables if now_ns < words[table + at + ENDS]}
-            if digest in taken_by:
+            if taken_by == {digest}:
                 return at
             if not taken_by and free == NOWHERE:
                 free = at
         return free
+
+
+def _places(digest: int) -> list[int]:
+    """Return the places that a key may have, in the order in which they are tried."""
+    return [(digest + attempt) % SLOTS * ENTRY_WORDS for attempt in range(TRIES)]
 
 
 def _digest(key: str) -> int:

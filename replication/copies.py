@@ -26,6 +26,7 @@ from core.clock import NS_PER_SECOND, Clock
 from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagged
 from core.fleet_table import FleetView
 from core.ledger import Ledger
+from core.listing_table import ref_slices
 from core.vote_table import leaves_of
 from replication import facts as fa
 from replication.applying import Applying
@@ -52,11 +53,14 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     cursors: dict[str, int] | None = None
 
 
-def pieces_of(facts: Iterator[fa.Fact]) -> Iterator[list[fa.Fact]]:
-    """Yield the facts in groups of about the same cost, each of one kind."""
+def pieces_of(facts: Iterator[fa.Fact | None]) -> Iterator[list[fa.Fact]]:
+    """Yield groups of facts of about the same cost, each of one kind; an empty group for each None."""
     group: list[fa.Fact] = []
     cost = 0
     for fact in facts:
+        if fact is None:
+            yield []
+            continue
         if group and (cost >= PIECE_COST or type(fact) is not type(group[0])):
             yield group
             group, cost = [], 0
@@ -117,11 +121,12 @@ class Donor:
         key = self._link.key("copy", offer.name, offer.copy)
         number, pieces = 0, list[Piece]()
         for facts in pieces_of(self._facts()):
-            pieces.append(Piece(number, facts))
-            number += 1
-            if number == 1 or len(pieces) == AT_ONCE:  # the first one shows the reader that a copy comes
-                await self._put(key, pieces)
-                pieces = []
+            if facts:
+                pieces.append(Piece(number, facts))
+                number += 1
+                if number == 1 or len(pieces) == AT_ONCE:  # the first one shows the reader that a copy comes
+                    await self._put(key, pieces)
+                    pieces = []
             await asyncio.sleep(0)
         await self._put(key, [*pieces, Piece(number, [], offer.cursors)])
 
@@ -143,31 +148,22 @@ class Donor:
             await asyncio.sleep(POLL_SECONDS)
             ahead = await redis.xlen(key)
 
-    def _facts(self) -> Iterator[fa.Fact]:
-        """Yield everything that there is. What changes meanwhile comes as it was, or as it is."""
-        state, fleet = self._ledger.state, self._ledger.state.fleet
+    def _facts(self) -> Iterator[fa.Fact | None]:
+        """Yield everything that there is, and a None behind each few listings or users, of which there may be
+        no facts. What changes meanwhile comes as it was, or as it is."""
+        state, fleet, capture = self._ledger.state, self._ledger.state.fleet, self._capture
         yield from [fa.ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [fa.RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
         yield from _removed_votes(fleet.removed_votes)
         cooldowns = [*state.cooldowns.items()]
         for start in range(0, len(cooldowns), COOLDOWNS_AT_ONCE):
             yield fa.CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
-        for ref in [*state.listings.refs]:
-            listing = self._capture.listing(ref)
-            if listing is not None:
-                yield listing
-        for ref in [*state.users.refs]:
-            user = self._capture.user(ref)
-            if user is not None:
-                yield user
-        for ref in [*state.listings.unlisted, *state.listings.refs]:
-            counts = self._capture.counts(ref)
-            if counts is not None:
-                yield counts
-        for ref in [*state.listings.unlisted, *state.listings.refs]:
-            yield from self._votes(ref)
-        for ref in [*state.listings.refs]:
-            yield from self._deliveries(ref)
+        unlisted, listed = state.listings.unlisted, state.listings.refs
+        yield from _of_each(lambda ref: [capture.listing(ref)], listed)
+        yield from _of_each(lambda ref: [capture.user(ref)], state.users.refs)
+        yield from _of_each(lambda ref: [capture.counts(ref)], unlisted, listed)
+        yield from _of_each(self._votes, unlisted, listed)
+        yield from _of_each(self._deliveries, listed)
 
     def _votes(self, ref: str) -> Iterator[fa.VotesFact]:
         votes, fleet = self._ledger.state.votes, self._ledger.state.fleet
@@ -186,6 +182,17 @@ class Donor:
             fact = self._capture.delivery(ref, row.id)
             if fact is not None:
                 yield fact
+
+
+def _of_each(
+    facts_of: Callable[[str], Iterable[fa.Fact | None]], *tables: Sequence[str]
+) -> Iterator[fa.Fact | None]:
+    """Yield the facts of each ref in sorted tables. In this order: a ref without a listing may become one."""
+    for refs in tables:
+        for some in ref_slices(refs):
+            for ref in some:
+                yield from filter(None, facts_of(ref))
+            yield None
 
 
 def _removed_votes(removed: Mapping[str, Mapping[str, int]]) -> Iterator[fa.VotesRemovedFact]:
@@ -237,19 +244,18 @@ class Forgetting:
 
     async def _forget(self, news: Mapping[str, int], source: FactSource) -> None:
         """Erase the users first, and note the digests then, so that an interrupted search is made again."""
-        for ref in [*self._state.listings.unlisted, *self._state.listings.refs]:
-            for leaf in leaves_of(self._state.votes, ref):
-                await self._erase(map(str, self._state.votes.users(leaf)), news)
+        for known in (self._state.listings.unlisted, self._state.listings.refs):
+            for refs in ref_slices(known):
+                for ref in refs:
+                    await self._forget_at(ref, news)
                 await asyncio.sleep(0)
-            await self._erase([row.user for row in self._state.deliveries.of(ref)], news)
-            row = self._state.listings.get(ref)
-            if row is not None:
-                await self._erase(filter(None, map(user_of, actors_of(row))), news)
-        for ref in [*self._state.users.refs]:
-            person = self._state.users.get(ref)
-            if person is not None:
-                actors = (user_of(each.by) for each in person.quarantines)
-                await self._erase(filter(None, (person.id, *actors)), news)
+        for refs in ref_slices(self._state.users.refs):
+            for ref in refs:
+                person = self._state.users.get(ref)
+                if person is not None:
+                    actors = (user_of(each.by) for each in person.quarantines)
+                    await self._erase(filter(None, (person.id, *actors)), news)
+            await asyncio.sleep(0)
         await self._erase(
             {user for users in self._state.fleet.removed_votes.values() for user in users}, news
         )
@@ -257,6 +263,15 @@ class Forgetting:
             seen, self._seen = self._seen, set()
             await self._erase(seen, news)
         await self._applying.facts([fa.ErasedFact(digest, ms) for digest, ms in news.items()], source)
+
+    async def _forget_at(self, ref: str, news: Mapping[str, int]) -> None:
+        for leaf in leaves_of(self._state.votes, ref):
+            await self._erase(map(str, self._state.votes.users(leaf)), news)
+            await asyncio.sleep(0)
+        await self._erase([row.user for row in self._state.deliveries.of(ref)], news)
+        row = self._state.listings.get(ref)
+        if row is not None:
+            await self._erase(filter(None, map(user_of, actors_of(row))), news)
 
     async def _erase(self, users: Iterable[str], news: Mapping[str, int]) -> None:
         for user in users:

@@ -132,7 +132,10 @@ class Catalogue:
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
         if not self.is_complete:
-            yield from survey(self._listings.refs, self._look)
+            for some in self._listings.briefs():
+                for ref, brief in some:
+                    self._take_brief(ref, brief)
+                yield
             self.is_complete = True
 
     def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
@@ -187,7 +190,9 @@ class Catalogue:
         self.is_complete = True
 
     def _look(self, ref: str) -> None:
-        brief = self._listings.brief(ref) if ref in self._listings else None
+        self._take_brief(ref, self._listings.brief(ref) if ref in self._listings else None)
+
+    def _take_brief(self, ref: str, brief: Brief | None) -> None:
         before, now = self._entries.get(ref), None
         if brief is not None and brief.is_listed and (kind := kind_of(ref)) in self._kinds:
             now = self._entry(kind.prefix, brief)

@@ -113,8 +113,13 @@ class SearchIndex:
         self._changed: dict[str, None] = {}
         """The refs that have changed since they were last written."""
         self._built_ms = 0
-        self.is_complete = False
+        self.is_filled = asyncio.Event()
+        """Is set while every listing is in the index."""
+
+    @property
+    def is_complete(self) -> bool:
         """True once every listing is in the index."""
+        return self.is_filled.is_set()
 
     @property
     def count(self) -> int:
@@ -201,7 +206,8 @@ class SearchIndex:
                     if not self._has_failed:
                         self._has_failed = True
                         log.exception("search is not available")
-                    self._table, self.is_complete, self._in_hand = None, False, 0
+                    self._table, self._in_hand = None, 0
+                    self.is_filled.clear()
                     await asyncio.sleep(self._pause_seconds)
         finally:
             self._table = None
@@ -240,7 +246,8 @@ class SearchIndex:
         return table
 
     def _serve(self, table: SearchTable) -> None:
-        self._table, self.is_complete = table, True
+        self._table = table
+        self.is_filled.set()
         if self._has_failed:
             self._has_failed = False
             log.info("search is available again")

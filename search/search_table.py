@@ -479,20 +479,16 @@ class _Entries:
 
     def near_words(self, word: str) -> Sequence[str]:
         """Return the words that a word may be a misspelling of, the nearest first."""
-        edits = edits_allowed(word)
-        if not edits:
+        allowed = edits_allowed(word)
+        if not allowed:
             return ()
         known = self._vocabulary(NEAR + word[0])
         found = {**known, **dict.fromkeys(self.names.categories, COUNTED)}
         own = (name for name in self.names.own if len(word) > len(name) + 2)
         cut = [part for name in own for part in (word.removesuffix(name),) if part != word and part in found]
-        edits_of = {
-            **near_words(word, [*known], edits),
-            **near_words(word, sorted(self.names.categories), edits),
-        }
-        edits_of.pop(word, None)
-        fewest = min(edits_of.values(), default=0)  # two edits only where one leads nowhere
-        near = [each for each in found if edits_of.get(each) == fewest]
+        near: list[str] = []
+        for edits in range(1, allowed + 1):  # two edits only where one leads nowhere
+            near = near or [each for each in near_words(word, found, edits) if each != word]
         near.sort(key=found.__getitem__, reverse=True)
         return (*dict.fromkeys((*cut, *near)),)[:NEAREST]
 

@@ -4,35 +4,50 @@ Invariant: the bytes equal those of the slow way, but for the id of the request 
 is unusual in any way is left to the slow way.
 
 There are two look-ups. Browsers repeat their requests byte by byte, so requests that were answered before are
-known as a whole. Any other is read by one expression: it takes only heads that the parser takes, too
-(`wire/parser.py`), and far fewer. Neither remembers a request with a session: its answer is not kept.
+known as a whole. Any other loses the lines that differ between visitors with the same browser and choose no
+answer: cookies of others, the address behind a proxy, the page before. The rest, behind the target, is known
+for all pages together. A new one is read by one expression: it takes only heads that the parser takes, too
+(`wire/parser.py`), and far fewer. Neither look-up remembers a session: the answer to its request is not kept.
 
-The known requests take at most `KNOWN` x `LONGEST` bytes. The oldest is forgotten first, and is read again:
-strangers with heads of their own make nobody wait for more than that.
+Both remember at most `LONGEST` bytes a request. The oldest is forgotten first, and is read again: strangers
+with heads of their own make nobody wait for more than that.
 """
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from tornado.escape import parse_qs_bytes
 
 from core.clock import Clock
 from handlers.reply import Reply
+from handlers.route import OUR_COOKIES, AnswerVariant
 from ratelimit.address import Proxy, client_address
 from serving.application import HTTPS_ALONE
 from serving.direct import SERVER, WORD, Answered, next_number
 from serving.kept_pages import KeptAddress, KeptAnswer, KeptPages, address_of
 
-KNOWN = 8_192
+K = TypeVar("K")
+T = TypeVar("T")
+Choose = Callable[[Mapping[str, str]], AnswerVariant | None]
+"""`AnswerKeeping.variant`: a few functions choose for all addresses."""
+KNOWN = 4_096
+KNOWN_CHOICES = 2_048
 LONGEST = 1_536
-"""The number of requests that are known, and the bytes of the longest one."""
+"""The numbers of requests and of heads that are known, and the bytes of the longest one."""
 MOST_PARAMETERS = 8
 _START = len(b"GET ")
+_HEAD_END = b"\r\n\r\n"
 _HEAD = re.compile(
     rb"GET /[!-~]*+ HTTP/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~]*+\r\n)++)\r\n", re.DOTALL
 )
+_LINE = rb"\r\n(?i:X-Forwarded-For:([\t -~]*+)|(?:%b)[\t -~]*+)(?=\r\n)"
+_OF_VISITOR = re.compile(_LINE % b"Referer:|X-Real-IP:|Cookie:")
+_BUT_COOKIES = re.compile(_LINE % b"Referer:|X-Real-IP:")
+"""A line that differs between visitors with the same browser, and chooses no answer."""
+_OURS = OUR_COOKIES.encode()
+_TARGET = re.compile(rb"/[!-~]*+")
 _FIELD = re.compile(rb"([^:\r\n]++):([^\r\n]*+)\r\n")
 _HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=\[\]:]++")
 _QUERY = re.compile(rb"[A-Za-z0-9\-._~!$'()*+,;:@/?%&=]*")
@@ -64,6 +79,13 @@ class KnownRequest(NamedTuple):
     tags: frozenset[str] | None
 
 
+class KnownChoice(NamedTuple):
+    """The variant and the condition that the bytes behind a target ask for."""
+
+    variant: AnswerVariant
+    tags: frozenset[str] | None
+
+
 class DirectPages:
     """Answers requests for kept answers.
 
@@ -89,6 +111,7 @@ class DirectPages:
         self._most_headers = most_headers
         self._is_https = is_https
         self._known = OrderedDict[bytes, KnownRequest]()
+        self._choices = OrderedDict[tuple[bytes, Choose], KnownChoice]()
 
     def answer(self, data: bytes, peer: str) -> tuple[int, bytes, bytes] | None:
         """Return status, head and body of the answer to the bytes of one request; None if the application is
@@ -141,24 +164,39 @@ class DirectPages:
 
     def _learned(self, data: bytes) -> KnownRequest | None:
         """Read a request, and know it from now on; None if no kept answer is for it."""
-        target = data[_START : data.find(b" ", _START)]
+        end = data.find(b" ", _START)
+        target = data[_START:end]
         address = self._addresses.get(target) or self._with_query(target)
-        named = usual_fields(data, self._most_headers) if address is not None else None
-        if address is None or named is None:
+        if address is None or _TARGET.fullmatch(target) is None:
             return None
-        headers = {name: named[field].decode("latin-1") for field, name in _READ.items() if field in named}
-        variant = address.keeping.variant(headers)
-        slot = address.slots.get(address.key(variant)) if variant is not None else None
-        if slot is None:
+        shared = without_visitor(data[end:], self._most_headers)
+        choice = self._choice(shared[0], address.keeping.variant) if shared is not None else None
+        slot = address.slots.get(address.key(choice.variant)) if choice is not None else None
+        if shared is None or choice is None or slot is None:
             return None
         path = target.partition(b"?")[0].decode("latin-1")
-        forwarded_for = _text(named.get(b"x-forwarded-for"))
-        known = KnownRequest(slot, path, forwarded_for, _tags(named.get(b"if-none-match")))
+        known = KnownRequest(slot, path, shared[1], choice.tags)
         if len(data) <= LONGEST:
-            self._known[data] = known
-            if len(self._known) > KNOWN:
-                self._known.popitem(last=False)
+            _keep(self._known, data, known, KNOWN)
         return known
+
+    def _choice(self, rest: bytes, choose: Choose) -> KnownChoice | None:
+        """Return the choice of the bytes behind a target; None if they are left to the slow way."""
+        key = (rest, choose)
+        choice = self._choices.get(key)
+        if choice is not None:
+            return choice
+        named = usual_fields(b"GET /%b" % rest, self._most_headers)
+        if named is None:
+            return None
+        headers = {name: named[field].decode("latin-1") for field, name in _READ.items() if field in named}
+        variant = choose(headers)
+        if variant is None:
+            return None
+        choice = KnownChoice(variant, _tags(named.get(b"if-none-match")))
+        if len(rest) <= LONGEST:
+            _keep(self._choices, key, choice, KNOWN_CHOICES)
+        return choice
 
     def _with_query(self, target: bytes) -> KeptAddress | None:
         """Return the address of a target whose query is written in another way."""
@@ -168,6 +206,28 @@ class DirectPages:
         found = parse_qs_bytes(query, keep_blank_values=True)
         last = {name: values[-1].decode("utf-8", "replace") for name, values in found.items()}
         return self._addresses.get(address_of(path.decode("latin-1"), last))
+
+
+def _keep(known: OrderedDict[K, T], key: K, value: T, most: int) -> None:
+    known[key] = value
+    if len(known) > most:
+        known.popitem(last=False)
+
+
+def without_visitor(rest: bytes, most_headers: int) -> tuple[bytes, str | None] | None:
+    """Return the bytes behind a target without the lines of its visitor, and the value of `X-Forwarded-For`.
+
+    None unless they end one head, with one value at most. It is a usual one if the remaining bytes are.
+    """
+    if rest.find(_HEAD_END) != len(rest) - len(_HEAD_END) or rest.count(b"\n") > most_headers + 2:
+        return None
+    lines = _OF_VISITOR if _OURS not in rest else _BUT_COOKIES
+    first, *others = lines.split(rest)  # behind each line: X-Forwarded-For or None, bytes
+    addresses = [each for each in others[::2] if each is not None]
+    if len(addresses) > 1:
+        return None
+    forwarded_for = addresses[0].strip(b"\t ").decode("latin-1") if addresses else None
+    return b"".join((first, *others[1::2])), forwarded_for
 
 
 def usual_fields(data: bytes, most_headers: int) -> Mapping[bytes, bytes] | None:
@@ -182,10 +242,6 @@ def usual_fields(data: bytes, most_headers: int) -> Mapping[bytes, bytes] | None
     if not _UNUSUAL.isdisjoint(named) or _HOST.fullmatch(named.get(b"host", b"")) is None:
         return None
     return named if named.get(b"connection", b"keep-alive").lower() == b"keep-alive" else None
-
-
-def _text(value: bytes | None) -> str | None:
-    return value.decode("latin-1") if value is not None else None
 
 
 def _tags(value: bytes | None) -> frozenset[str] | None:

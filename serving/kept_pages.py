@@ -22,7 +22,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlencode
 
 import msgspec
@@ -99,6 +99,10 @@ DROPS: Mapping[type[ev.Event], Drop] = {
         "nothing",
     ),
 }
+Outcome = Literal["kept", "made"]
+"""The answer to a request for an answer that may be kept: it was kept, or it was made for the request."""
+DropReason = Literal["event", "room"]
+"""The reason why an answer is kept no more, though it is not too old."""
 _BY_AGE = frozenset(kind for kind, drop in DROPS.items() if drop == "nothing")
 
 
@@ -156,7 +160,7 @@ class KeptPages:
     """
 
     def __init__(self, room: int, clock: Clock, traffic: Traffic) -> None:
-        self._room = room
+        self.room = room
         self._most = room // PROBATION
         self._monotonic_ns = clock.monotonic_ns
         self._traffic = traffic
@@ -166,6 +170,11 @@ class KeptPages:
         self._shown: dict[str, set[KeptAnswer]] = {}
         self._makings: set[_Making] = set()
         self.addresses: dict[bytes, KeptAddress] = {}
+        self.requests: dict[Outcome, int] = dict.fromkeys(get_args(Outcome), 0)
+        self.dropped: dict[DropReason, int] = dict.fromkeys(get_args(DropReason), 0)
+
+    def __len__(self) -> int:
+        return len(self._probation) + len(self._protected)
 
     @property
     def size(self) -> int:
@@ -187,13 +196,16 @@ class KeptPages:
     def _drop(self, ref: str) -> None:
         for making in self._makings:
             making.dropped |= {ref, ANY}
-        for slot in [*self._shown.get(ref, ()), *self._shown.get(ANY, ())]:
-            self.forget(slot)
+        self._let_go([*self._shown.get(ref, ()), *self._shown.get(ANY, ())], "event")
 
     def _drop_all(self) -> None:
         for making in self._makings:
             making.is_all = True
-        for slot in [*self._probation, *self._protected]:
+        self._let_go([*self._probation, *self._protected], "event")
+
+    def _let_go(self, slots: Collection[KeptAnswer], reason: DropReason) -> None:
+        self.dropped[reason] += len(slots)
+        for slot in slots:
             self.forget(slot)
 
     # From the slow way.
@@ -220,6 +232,7 @@ class KeptPages:
             if slot is not None and slot.reply is not None and self.may_send(slot, is_claim=False):
                 self.used(slot)
                 return _if_changed(request, slot.reply)
+            self.requests["made"] += 1
             making = _Making()
             self._makings.add(making)
             if slot is not None:
@@ -282,7 +295,12 @@ class KeptPages:
         return False
 
     def used(self, slot: KeptAnswer) -> None:
-        """Note a request for the answer in a slot."""
+        """Note a request that gets the answer in a slot."""
+        self.requests["kept"] += 1
+        self._note(slot)
+
+    def _note(self, slot: KeptAnswer) -> None:
+        """Note a request for the answer in a slot, which may be the one that it was made for."""
         slot.part.move_to_end(slot)
         if slot.part is self._probation:
             slot.requests += 1
@@ -326,7 +344,7 @@ class KeptPages:
             self.addresses[address.path] = address
         slot.reply, slot.head = reply, None
         slot.made_ns, slot.fresh_until_ns = began_ns, began_ns + FRESH_NS
-        self.used(slot)
+        self._note(slot)
         self._make_room()
         return slot.reply is not None
 
@@ -345,13 +363,13 @@ class KeptPages:
 
     def _make_room(self) -> None:
         """Let answers leave. One that leaves the protected part is on probation again."""
-        while self._sizes[id(self._protected)] > self._room - self._most:
+        while self._sizes[id(self._protected)] > self.room - self._most:
             slot = next(iter(self._protected))
             self._take(slot)
             slot.requests = 0
             self._put(slot, self._probation)
         while self._sizes[id(self._probation)] > self._most:
-            self.forget(next(iter(self._probation)))
+            self._let_go([next(iter(self._probation))], "room")
 
     def _index(self, slot: KeptAnswer, shows: Collection[str]) -> None:
         """Note that the answer in a slot shows these listings and users."""

@@ -16,31 +16,23 @@ counts the rows, so a file that is cut, damaged or put together from two is refu
 A chain is a whole snapshot and the parts behind it. Each part names the salt of the file before it, so that
 nobody puts together parts of two chains. It has the rows of each listing and user that have changed, as they
 are, and each vote that has changed. So a chain is loaded file by file, and the newest row or vote counts.
-
-A state is copied while it changes, in steps of at most a millisecond. Rows are exact as of the start
-position. Votes are copied leaf by leaf while more of them arrive, so some may be newer than the start
-position. Replaying the journal over those changes nothing, because events carry results.
 """
 
 import contextlib
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from blobs.sealed_blobs import Blob
-from core.changes import Changes
 from core.fleet_table import Cooldown
 from core.packing import FIELDS, SHAPE, PackedRow, pack, pack_user, unpack, unpack_user
-from core.row_copy import Rows
 from core.rows import Delivery, FleetRow, Listing
-from core.state import State
-from core.user_rows import USERS, UserRow
-from core.vote_table import copy_votes, counted_in
+from core.user_rows import UserRow
+from core.vote_table import counted_in
 from storage.disk import Disk, write_all
 from storage.folder import UNFINISHED, list_numbered
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
@@ -118,10 +110,14 @@ class CountsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
     rows: Sequence[tuple[str, Sequence[bytes]]]
 
 
-class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
-    """(ref, user, count by number of node) for users who voted at several nodes of a fleet."""
+VotesOfNodes = tuple[str, int, dict[int, int]]
 
-    rows: list[tuple[str, int, dict[int, int]]]
+
+class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
+    """(ref, user, count by number of node) for users who voted at several nodes of a fleet. Their votes come
+    before it."""
+
+    rows: list[VotesOfNodes]
 
 
 class FleetChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fleet"):
@@ -470,111 +466,3 @@ def list_chains(folder: Path) -> list[list[Path]]:
 def list_files(folder: Path) -> list[tuple[int, Path]]:
     """Return (position, path) of all snapshots and parts, oldest first."""
     return sorted([*list_snapshots(folder), *list_parts(folder)])
-
-
-DELIVERIES_PER_CHUNK = 64
-PARTS_PER_CHUNK = 256
-COOLDOWNS_PER_CHUNK = 4_096
-COUNTS_PER_CHUNK = 256
-VOTES_PER_CHUNK = 256
-LISTINGS_PER_CHUNK = 256
-
-
-class StateCopy:
-    """The chunks of a state as it is now, except the last. `rows` counts their rows so far.
-
-    With `changes`, they are those of a part behind the file with the salt `base`. It is a context, because
-    the state sets changing rows aside while the copy is under way.
-    """
-
-    def __init__(self, state: State, changes: Changes | None = None, base: bytes = b"") -> None:
-        self.rows = 0
-        self._state = state
-        self._changes = changes
-        self._base = base
-        self._copy = state.copy_rows(changes)
-        self._fleet = state.fleet.row
-        self._cooldowns = list(state.cooldowns.items())
-        self._orphans_counts = state.unlisted_counts() if changes is None else []
-
-    def __enter__(self) -> "StateCopy":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._state.end_copy(self._copy)
-
-    def __iter__(self) -> Iterator[Copied]:
-        for chunk in self._chunks():
-            self.rows += len(chunk.rows)
-            yield chunk
-
-    def _chunks(self) -> Iterator[Copied]:
-        if self._changes is not None:
-            yield BaseChunk([self._base])
-        if self._fleet.labels:
-            yield FleetChunk([self._fleet])
-        for start in range(0, len(self._cooldowns), COOLDOWNS_PER_CHUNK):
-            yield CooldownsChunk(self._cooldowns[start : start + COOLDOWNS_PER_CHUNK])
-        for slice_ in self._copy.slices():
-            yield from self._of_rows(slice_)
-        for start in range(0, len(self._orphans_counts), COUNTS_PER_CHUNK):
-            yield CountsChunk(self._orphans_counts[start : start + COUNTS_PER_CHUNK])
-        yield from self._votes() if self._changes is None else self._changed_votes(self._changes)
-        parts = self._parts()
-        while few := list(islice(parts, PARTS_PER_CHUNK)):
-            yield PartsChunk(few)
-
-    def _of_rows(self, slice_: Sequence[Rows]) -> Iterator[Copied]:
-        if self._changes is not None:
-            yield ChangedChunk([(rows.ref, rows.kept) for rows in slice_])
-        else:
-            slice_ = [rows for rows in slice_ if rows.row is not None]
-        if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
-            yield ListingsChunk(listings)
-        still = [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]
-        if packed := [row for row in still if not row.ref.startswith(USERS)]:
-            yield still_packed(packed)
-        if users := [row for row in still if row.ref.startswith(USERS)]:
-            yield packed_users([unpack_user(row.content) for row in users])
-        if counts := [(rows.ref, rows.counts) for rows in slice_ if rows.counts]:
-            yield CountsChunk(counts)
-        deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
-        for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
-            yield DeliveriesChunk(deliveries[start : start + DELIVERIES_PER_CHUNK])
-
-    def _votes(self) -> Iterator[LeavesChunk]:
-        """Yield votes without a listing first, because the listing may arrive during the copy."""
-        early: set[str] = set()
-        for leaves in copy_votes(self._state.votes, self._state.listings.unlisted):
-            early.update(ref for ref, _ in leaves)
-            yield LeavesChunk(leaves)
-        for leaves in copy_votes(self._state.votes, self._state.listings.refs):
-            yield LeavesChunk([row for row in leaves if row[0] not in early] if early else leaves)
-
-    def _changed_votes(self, changes: Changes) -> Iterator[VotesGoneChunk | ChangedVotesChunk]:
-        gone = iter(sorted(changes.gone))
-        while few := list(islice(gone, LISTINGS_PER_CHUNK)):
-            yield VotesGoneChunk(few)
-        rows, size = list[tuple[str, bytes, bytes]](), 0
-        for ref, noted in changes.votes.items():
-            for start in range(0, len(noted), VOTES_PER_CHUNK):  # they may be millions: sorted in pieces
-                some = sorted({*noted[start : start + VOTES_PER_CHUNK]})
-                rows.append((ref, *self._state.votes.changed(ref, some)))
-                size += len(some)
-                if size >= VOTES_PER_CHUNK or len(rows) >= LISTINGS_PER_CHUNK:
-                    yield ChangedVotesChunk(rows)
-                    rows, size = [], 0
-        yield ChangedVotesChunk(rows)
-
-    def _parts(self) -> Iterator[tuple[str, int, dict[int, int]]]:
-        several = self._state.votes.several
-        for ref in list(several) if self._changes is None else self._changes.votes:
-            of_listing = several.get(ref, {})
-            if self._changes is None:
-                users: Iterable[int] = list(of_listing)
-            else:
-                users = self._changes.votes[ref] if of_listing else ()
-            for user in users:
-                counts = several.get(ref, {}).get(user)
-                if counts is not None:
-                    yield ref, user, dict(counts)

@@ -45,6 +45,7 @@ from snapshot.export import (
     decoded,
 )
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
+from snapshot.state_copy import StateCopy
 from storage.disk import OS_DISK
 from storage.folder import (
     LOCK,
@@ -82,7 +83,7 @@ def backup_pieces(source: Source, keys: Keyring, now_ms: int) -> Iterator[bytes]
     """
     encoder = files.SnapshotEncoder(source.position, now_ms, keys.new_seal())
     yield encoder.header
-    with files.StateCopy(source.state) as copy:
+    with StateCopy(source.state) as copy:
         for chunk in copy:
             yield encoder.encode(chunk)
         rows = copy.rows
@@ -178,7 +179,7 @@ def _write_state(folder: Folder, source: Source, now_ms: int) -> None:
     encoder = files.SnapshotEncoder(source.position, now_ms, folder.keys.new_seal())
     file = files.SnapshotFile(folder.disk, path, encoder)
     try:
-        with files.StateCopy(source.state) as copy:
+        with StateCopy(source.state) as copy:
             for chunk in copy:
                 file.add(_as_copy(chunk))
             file.add(files.EndChunk(copy.rows, source.position))

@@ -7,7 +7,7 @@ is old, when a file needs an older sealing key, or when it is so small that part
 before stays until the next one begins, and so does the journal behind it. So a start can do without a file
 that is damaged.
 
-The loop copies the state in small steps (`snapshot/files.py`). A thread seals and writes the chunks and
+The loop copies the state in small steps (`snapshot/state_copy.py`). A thread seals and writes the chunks and
 syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
 only when everything that it may hold is durable in the journal.
 """
@@ -31,6 +31,7 @@ from journal.journal import Journal
 from journal.segments import JournalReader, delete_behind, list_segments
 from snapshot import files
 from snapshot.inspection import needed_keys
+from snapshot.state_copy import StateCopy
 from storage.folder import Folder, FolderUnusable
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,21 @@ class SnapshotWritten(NamedTuple):
     seconds: float
 
 
+class Interval(NamedTuple):
+    """The time between two snapshots, and the moment in it for those of this process.
+
+    Monotonic time is the same for all processes of a machine. So snapshots of its workers, each with its own
+    moment, never begin together, however often a worker is restarted and however long a snapshot takes.
+    """
+
+    seconds: float
+    moment_seconds: float = 0.0
+
+    def wait_seconds(self, now_ns: int) -> float:
+        """Return the seconds until the next snapshot; `now_ns` is monotonic."""
+        return self.seconds - (now_ns / NS_PER_SECOND - self.moment_seconds) % self.seconds
+
+
 class Snapshotter:
     def __init__(
         self,
@@ -58,7 +74,7 @@ class Snapshotter:
         journal: Journal,
         clock: Clock,
         chain: files.Chain,
-        interval_seconds: float,
+        interval: Interval,
         kept_bytes: int = 0,
     ) -> None:
         """`chain` is the one that recovery began from. `kept_bytes` of the journal are kept although no start
@@ -74,7 +90,7 @@ class Snapshotter:
         self._ledger = ledger
         self._journal = journal
         self._clock = clock
-        self._interval_seconds = interval_seconds
+        self._interval = interval
         self._kept_bytes = kept_bytes
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
@@ -95,7 +111,7 @@ class Snapshotter:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(self._interval_seconds)
+            await asyncio.sleep(self._interval.wait_seconds(self._clock.monotonic_ns()))
             await self.step()
 
     async def step(self) -> None:
@@ -120,7 +136,7 @@ class Snapshotter:
             changes = self._ledger.state.take_changes() or _unknown_changes()
             written = None if is_due or changes.is_lost else changes
             try:
-                with files.StateCopy(self._ledger.state, written, self.chain.salt) as copy:
+                with StateCopy(self._ledger.state, written, self.chain.salt) as copy:
                     self._journal.rotate()
                     self.chain = await self._write(position, started_ms, copy, is_part=written is not None)
             except BaseException:
@@ -152,9 +168,7 @@ class Snapshotter:
         except files.SnapshotCorrupt:
             return True
 
-    async def _write(
-        self, position: int, now_ms: int, copy: files.StateCopy, *, is_part: bool
-    ) -> files.Chain:
+    async def _write(self, position: int, now_ms: int, copy: StateCopy, *, is_part: bool) -> files.Chain:
         path_of = files.part_path if is_part else files.snapshot_path
         path, loop = path_of(self._folder.path, position), asyncio.get_running_loop()
         file = files.SnapshotFile(self._folder.disk, path, self._encoder(position, now_ms))
@@ -225,7 +239,7 @@ class Snapshotter:
         position, loop = self._ledger.head, asyncio.get_running_loop()
         thread = ThreadPoolExecutor(1, "backup", give_way)
         try:
-            with files.StateCopy(self._ledger.state) as copy:
+            with StateCopy(self._ledger.state) as copy:
                 self._journal.rotate()  # so that the records behind the position begin a segment
                 encoder = self._encoder(position, self._clock.now_ms())
                 yield encoder.header

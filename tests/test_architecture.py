@@ -35,6 +35,7 @@ PURE = [
     *(f"outbound/{name}.py" for name in ("proxies", "result", "slots", "targets", "tls_records")),
     *(f"replication/{name}.py" for name in ("facts", "capture", "merge")),
     *(f"search/{name}.py" for name in ("catalogue", "finding", "list_orders", "order_chunks", "paging")),
+    "snapshot/state_copy.py",
     *(f"wire/{name}.py" for name in ("parser", "phases")),
 ]
 IMPURE_MODULES = {

@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from core.clock import Clock
 from handlers.request import Request
+from handlers.route import OUR_COOKIES
 from languages.refusals import Refusal
 from languages.texts import Text
 from web.pages import Notice
@@ -76,8 +77,8 @@ class Cookie(NamedTuple):
 
 def _cookie(purpose: str, seconds: int | None = None, *, is_secure: bool = True) -> Cookie:
     if is_secure:
-        return Cookie(f"__Host-votegate-{purpose}", "Path=/; Secure; HttpOnly; SameSite=Lax", seconds)
-    return Cookie(f"votegate-{purpose}", "Path=/; HttpOnly; SameSite=Lax", seconds)
+        return Cookie(f"__Host-{OUR_COOKIES}{purpose}", "Path=/; Secure; HttpOnly; SameSite=Lax", seconds)
+    return Cookie(f"{OUR_COOKIES}{purpose}", "Path=/; HttpOnly; SameSite=Lax", seconds)
 
 
 def look_cookie(*, are_secure: bool) -> Cookie:

@@ -212,7 +212,8 @@ class PageRoute(Protocol):
     def answer(self, data: bytes, peer: str) -> tuple[int, bytes, bytes] | None:
         """Return the status, the rest of the head, and the body of the answer to a GET.
 
-        None: the application is to answer. It must, unless the bytes are one usual request and no more."""
+        The bytes begin with `START`. None: the application is to answer. It must, unless the bytes are one
+        usual request and no more."""
 
 
 class KnownHeads(OrderedDict[tuple[bytes, str], Any]):

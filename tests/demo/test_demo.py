@@ -1,6 +1,7 @@
 """The platform of `make demo`: what is on it, and that a seed decides it."""
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,17 +26,17 @@ from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import Folder, kept_keys
 from tests.support.cutting_proxy import held_ports
-from tests.support.demo_site import DemoSite, demo_site
+from tests.support.demo_site import SEED, DemoSite, demo_site
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import ROOT, WAIT_SECONDS, eventually, folded_digest, journal_digest
 
 ENDPOINT = "http://127.0.0.1:9/votes"
 
 
-def written(path: Path, seed: int = 1, now_ms: int | None = None) -> tuple[State, str]:
+def written(path: Path) -> tuple[State, str]:
     """Write a demo. Return the state that a start would recover, and its digest."""
-    clock, settings = FakeClock() if now_ms is None else FakeClock(now_ms), load_settings(None, {}, {})
-    write_folder(path, seed, settings, clock, ENDPOINT)
+    settings = load_settings(None, {}, {})
+    write_folder(path, SEED, settings, FakeClock(), ENDPOINT)
     found = recover(
         Folder(path, kept_keys(path, needed=True)), lambda: State(settings.webhooks.deliveries_kept)
     )
@@ -113,8 +114,9 @@ def test_every_bot_and_server_has_an_icon_that_was_chosen_for_it() -> None:
 
 
 def test_a_seed_and_a_time_decide_everything(demo: tuple[State, str], tmp_path: Path) -> None:
+    now_ms = FakeClock().now_ms()
     assert written(tmp_path / "again")[1] == demo[1]
-    assert written(tmp_path / "other", seed=2)[1] != demo[1]
+    assert planned(1, now_ms) == planned(1, now_ms) != planned(2, now_ms)
 
 
 def test_the_rules_have_written_it_so_the_journal_folds_to_the_same_state(
@@ -135,9 +137,11 @@ def test_nothing_happens_after_its_end_or_before_its_listing(state: State) -> No
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[DemoSite]:
-    with tempfile.TemporaryDirectory() as name, demo_site(Path(name)) as site:
-        yield site
+def site(demo: tuple[State, str], folder: Path) -> Iterator[DemoSite]:  # noqa: ARG001 (it writes the folder)
+    with tempfile.TemporaryDirectory() as name:
+        shutil.copytree(folder, Path(name) / "data")
+        with demo_site(Path(name)) as site:
+            yield site
 
 
 def test_a_visitor_finds_its_bots_and_their_icons_are_drawn(site: DemoSite) -> None:

@@ -1,7 +1,7 @@
 """Every refusal in the source has the facts that its texts name, and every code is raised."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,26 +61,21 @@ def calls(path: Path) -> Iterator[Raised]:
                 yield Raised(place, texts_in(tree), None)
 
 
-ALL = [raised for path in sources() for raised in calls(path)]
-LITERAL = [raised for raised in ALL if raised.facts is not None]
+@pytest.fixture(scope="module")
+def raised() -> list[Raised]:
+    """Every call in the source that makes a refusal."""
+    return [each for path in sources() for each in calls(path)]
 
 
-def facts_of_codes() -> Mapping[str, frozenset[str]]:
-    return {code: frozenset(said.facts) for code, said in SAID.items()}
+def test_a_refusal_has_the_facts_of_its_code(raised: list[Raised]) -> None:
+    facts: dict[str, frozenset[str]] = {code: frozenset(said.facts) for code, said in SAID.items()}
+    literal = [each for each in raised if each.facts is not None]
+    assert len(literal) > 100
+    for each in literal:
+        assert each.codes, each.place
+        assert {code: facts[code] for code in each.codes} == dict.fromkeys(each.codes, each.facts), each.place
 
 
-def test_there_are_refusals_to_compare() -> None:
-    assert len(LITERAL) > 100
-
-
-@pytest.mark.parametrize("raised", LITERAL, ids=lambda raised: raised.place)
-def test_a_refusal_has_the_facts_of_its_code(raised: Raised) -> None:
-    assert raised.codes
-    assert {code: facts_of_codes()[code] for code in raised.codes} == dict.fromkeys(
-        raised.codes, raised.facts
-    )
-
-
-def test_every_code_is_raised_somewhere() -> None:
-    found = {code for raised in ALL if raised.place.split(":")[0] not in DOCUMENTED for code in raised.codes}
+def test_every_code_is_raised_somewhere(raised: list[Raised]) -> None:
+    found = {code for each in raised if each.place.split(":")[0] not in DOCUMENTED for code in each.codes}
     assert set(SAID) == found | {"invalid_fields"}  # the class Invalid

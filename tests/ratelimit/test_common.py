@@ -1,6 +1,10 @@
 """ratelimit/common_counts.py: the workers of a machine have one limit together."""
 
+import itertools
+import mmap
 import threading
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +13,8 @@ from hypothesis import strategies as st
 from core.rows import Policy
 from ratelimit import common_counts
 from ratelimit.bucket import NS, Buckets, Decision
-from ratelimit.common_counts import WORDS, CommonBuckets
+from ratelimit.common_counts import DIGEST, ENTRY_WORDS, SLOTS, WORDS, CommonBuckets
+from tests.support.forked_process import ForkedProcess
 
 WORKERS = 3
 FIVE_IN_TEN = Policy(requests=5, window_seconds=10)
@@ -114,3 +119,87 @@ def test_two_keys_never_share_a_place_while_both_are_counted(monkeypatch: pytest
     for each, key in ((one, first), (two, second), (one, second), (two, first)):
         each.take(key, FIVE_IN_TEN, 1_000)
     assert [one.take(key, FIVE_IN_TEN, 2_000).remaining for key in (first, second)] == [2, 2]
+
+
+def test_an_entry_that_is_over_leaves_its_place_also_when_a_longer_window_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(common_counts, "_digest", lambda key: int(key))
+    _, (one, two, _) = workers()
+    first, second = "7", str(7 + SLOTS)  # of the same place
+    one.take(first, FIVE_IN_TEN, 0)
+    two.take(second, FIVE_IN_TEN, 11 * NS)
+    one.take(first, Policy(requests=5, window_seconds=60), 12 * NS)
+    one.take(second, FIVE_IN_TEN, 13 * NS)
+    assert two.take(second, FIVE_IN_TEN, 14 * NS).remaining == 2
+
+
+def test_a_key_that_two_workers_claim_in_two_places_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, (one, two, _) = workers()
+    one.take("a", FIVE_IN_TEN, 1_000)
+    place, places = CommonBuckets._place, [one._windows["a"].at + ENTRY_WORDS]
+
+    def free_a_moment_ago(buckets: CommonBuckets, digest: int, now_ns: int) -> int:
+        return places.pop() if places else place(buckets, digest, now_ns)
+
+    monkeypatch.setattr(CommonBuckets, "_place", free_a_moment_ago)
+    assert two.take("a", FIVE_IN_TEN, 1_001).remaining == 3
+    assert one.take("a", FIVE_IN_TEN, 1_002).remaining == 2
+
+
+BOUND_SECONDS = 60
+MEETING = 2 * WORDS
+"""Behind two tables: a word for each process, with the number of meetings that it has come to, and one for
+its last answer."""
+
+
+class MeetingWords:
+    """The words of a process that meets the other one before it notes the first digest of a key."""
+
+    def __init__(self, words: memoryview, number: int) -> None:
+        self.words = words
+        self._number = number
+        self._is_first = True
+
+    def __getitem__(self, at: int) -> int:
+        return int(self.words[at])
+
+    def __setitem__(self, at: int, value: int) -> None:
+        if self._is_first and at % ENTRY_WORDS == DIGEST:
+            self._is_first = False
+            self.meet()
+        self.words[at] = value
+
+    def meet(self) -> None:
+        own, deadline = MEETING + self._number, time.monotonic() + BOUND_SECONDS
+        self.words[own] += 1
+        while self.words[MEETING + 1 - self._number] < self.words[own]:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
+
+def mapped(path: Path) -> memoryview:
+    with path.open("r+b") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
+
+
+def take_beside_another(path: Path, number: int, own: str, other: str) -> None:
+    words = MeetingWords(mapped(path), number)
+    buckets = CommonBuckets(words, number * WORDS, [(1 - number) * WORDS])  # type: ignore[arg-type]
+    for key in (own, other, own):
+        remaining = buckets.take(key, FIVE_IN_TEN, 1_000).remaining
+        words.meet()
+    words.words[MEETING + 2 + number] = remaining
+
+
+def test_two_processes_that_claim_one_place_at_the_same_moment_lose_no_entry(tmp_path: Path) -> None:
+    path, place = tmp_path / "words", common_counts._digest("a") % SLOTS
+    path.write_bytes(bytes((MEETING + 4) * 8))
+    same = next(key for key in map(str, itertools.count()) if common_counts._digest(key) % SLOTS == place)
+    keys = ("a", same)
+    processes = [
+        ForkedProcess(take_beside_another, path, number, keys[number], keys[1 - number])
+        for number in range(2)
+    ]
+    assert [each.wait(BOUND_SECONDS) for each in processes] == [0, 0]
+    assert [*mapped(path)[MEETING + 2 :]] == [2, 2]

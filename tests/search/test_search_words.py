@@ -89,7 +89,11 @@ def is_near(one: str, other: str, *, edits: int) -> bool:
 
 
 @examples(300)
-@given(st.text("abc", max_size=7), st.sets(st.text("abc", max_size=7), max_size=30), st.integers(1, 2))
+@given(
+    st.text("abc", min_size=1, max_size=7),
+    st.sets(st.text("abc", max_size=7), max_size=30),
+    st.integers(1, 2),
+)
 def test_near_words_are_those_that_so_many_edits_make(word: str, others: set[str], edits: int) -> None:
     assert near_words(word, sorted(others), edits) == {
         other: fewest

@@ -262,6 +262,23 @@ async def test_nonsense_pushes_out_nothing_that_is_asked_for_often(pages: Pages)
 
 
 @ran
+async def test_requests_and_the_reasons_for_dropping_are_counted() -> None:
+    pages = Pages(room=len(BODY) * 10)
+    for _ in range(3):
+        await pages.get()
+    await pages.get(Cookie="session")
+    assert (len(pages.kept), pages.kept.requests) == (1, {"kept": 2, "made": 1})
+    pages.commit(ev.ListingRemoved(BOT_REF))
+    assert (len(pages.kept), pages.kept.dropped) == (0, {"event": 1, "room": 0})
+    for number in range(5):
+        await pages.get(f"/{number}")
+    assert (pages.kept.requests["made"], pages.kept.dropped["event"]) == (6, 1)
+    assert len(pages.kept) + pages.kept.dropped["room"] == 5
+    assert pages.kept.dropped["room"] > 0
+    assert 0 < pages.kept.size <= pages.kept.room
+
+
+@ran
 async def test_of_the_popular_ones_the_least_recently_used_leaves_first(pages: Pages) -> None:
     for number in range(200):
         for _ in range(3):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core import changes, row_copy
 from core.events import (
@@ -23,10 +24,11 @@ from core.events import (
 from core.rows import Attempt
 from core.state import State
 from journal.segments import list_segments
-from snapshot import files, snapshotter
+from snapshot import files, snapshotter, state_copy
 from snapshot.inspection import contents_of, found_in, needed_keys, verify_folder
 from snapshot.recovery import BadFile, apply_events, load_chain, load_snapshot, recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
+from snapshot.state_copy import StateCopy
 from storage.sealing import new_key
 from tests.support.coroutines import run
 from tests.support.examples import examples
@@ -70,7 +72,7 @@ class Chain:
         encoder = files.SnapshotEncoder(position, NOW_MS, KEYS.new_seal())
         path = (files.part_path if self.paths else files.snapshot_path)(self._folder, position)
         content = [encoder.header]
-        with files.StateCopy(self.live, noted if self.paths else None, self._salt) as copy:
+        with StateCopy(self.live, noted if self.paths else None, self._salt) as copy:
             for chunk in copy:
                 content.append(encoder.encode(chunk))
                 self.apply([*islice(happening, 1)])
@@ -140,6 +142,29 @@ def test_a_chain_and_the_journal_behind_it_hold_what_happened_meanwhile(
     assert recovered.digest() == chain.live.digest()
 
 
+def test_a_step_looks_at_a_bounded_number_of_users_who_voted_at_several_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(state_copy, "VOTES_PER_CHUNK", 4)
+    state = empty_state()
+    for event in (NodeNamed("a.1"), *listed()):
+        state.apply(event)
+    state.take_changes()
+    for user in range(1, 41):
+        for node in ("", "b.1"):
+            state.apply(replace(voted(user), node=node, of_day=1, of_month=1))
+    changes = state.take_changes()
+    assert changes is not None
+    with StateCopy(state, changes, b"salt") as copy:
+        chunks = [chunk for chunk in copy if isinstance(chunk, files.ChangedVotesChunk | files.PartsChunk)]
+    parts = [chunk for chunk in chunks if isinstance(chunk, files.PartsChunk)]
+    assert [user for part in parts for _, user, _ in part.rows] == [*range(1, 41)]
+    assert max(len(part.rows) for part in parts) <= 4
+    for votes, part in zip(chunks[::2], chunks[1::2], strict=False):
+        assert isinstance(votes, files.ChangedVotesChunk)
+        assert isinstance(part, files.PartsChunk)
+
+
 # -- a chain in a data folder --------------------------------------------------------------------------------
 
 
@@ -155,7 +180,7 @@ def grow(folder: Path, count: int) -> list[str]:
     async def main() -> None:
         recovered = recover(on(folder), empty_state)
         async with recording(folder) as (ledger, journal):
-            taker = Snapshotter(on(folder), ledger, journal, FakeClock(), recovered.chain, 1)
+            taker = Snapshotter(on(folder), ledger, journal, FakeClock(), recovered.chain, Interval(1))
             for _ in range(count):
                 events = listed() if ledger.head == 0 else [voted(ledger.head)]
                 await ledger.durable(ledger.commit(events))
@@ -339,7 +364,7 @@ class Noted(list[int]):
 
 
 def test_many_votes_for_one_listing_are_copied_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "VOTES_PER_CHUNK", 4)
+    monkeypatch.setattr(state_copy, "VOTES_PER_CHUNK", 4)
     live = empty_state()
     live.take_changes()
     apply_events(live, [*listed(), *map(voted, range(1, 10))])
@@ -347,7 +372,7 @@ def test_many_votes_for_one_listing_are_copied_in_small_steps(monkeypatch: pytes
     assert found is not None
     noted: Any = Noted(found.votes[BOT_REF])
     found.votes[BOT_REF] = noted
-    with files.StateCopy(live, found, b"salt") as copy:
+    with StateCopy(live, found, b"salt") as copy:
         leaves = [chunk.rows for chunk in copy if isinstance(chunk, files.ChangedVotesChunk)]
     assert [sum(len(leaf) // 16 for _, leaf, _ in rows) for rows in leaves] == [4, 4, 1]
     assert noted.most == 4

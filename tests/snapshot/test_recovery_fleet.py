@@ -20,9 +20,9 @@ from core.events import (
 from core.rows import Delivery
 from snapshot.files import (
     LeavesChunk,
-    StateCopy,
 )
 from snapshot.recovery import apply_events, load_chunk, recover
+from snapshot.state_copy import StateCopy
 from tests.support.coroutines import run
 from tests.support.examples import examples
 from tests.support.generated_events import sequences

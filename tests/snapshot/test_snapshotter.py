@@ -6,13 +6,17 @@ import logging
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from core import row_copy, vote_table
+from core.clock import NS_PER_SECOND
 from core.events import Event
 from core.ledger import Ledger
+from gateway.store import snapshot_interval
 from journal.segments import list_segments
 from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
@@ -223,3 +227,34 @@ def test_snapshots_are_taken_again_and_again(tmp_path: Path) -> None:
                 await running
 
     run(main())
+
+
+@given(
+    st.integers(2, 64),
+    st.integers(0, 10**18),
+    st.lists(st.integers(0, 2_000 * NS_PER_SECOND), min_size=1, max_size=20),
+)
+def test_workers_of_one_machine_never_begin_a_snapshot_at_the_same_moment(
+    workers: int, now_ns: int, taken_ns: list[int]
+) -> None:
+    seconds = 300.0
+    of_workers = [
+        snapshot_interval(seconds, SimpleNamespace(number=number, workers=workers))  # type: ignore[arg-type]
+        for number in range(1, workers + 1)
+    ]
+    moments = set()
+    for each in of_workers:
+        at_ns = now_ns
+        for snapshot_ns in taken_ns:  # each takes its time, and so does the start of the process
+            at_ns += snapshot_ns
+            waited = each.wait_seconds(at_ns)
+            assert 0 < waited <= seconds
+            at_ns += round(waited * NS_PER_SECOND)
+        moments.add(round(at_ns / NS_PER_SECOND % seconds * workers / seconds) % workers)
+    assert len(moments) == workers
+
+
+def test_a_gateway_without_other_workers_takes_a_snapshot_in_each_interval() -> None:
+    interval = snapshot_interval(300, None)
+    assert interval.wait_seconds(0) == 300
+    assert interval.wait_seconds(100 * NS_PER_SECOND) == 200

@@ -5,8 +5,6 @@ import io
 import os
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,12 +15,12 @@ from PIL import Image
 
 from decoder.sounds import SoundInfo, library
 from tests.support.cutting_proxy import held_port
-from tests.support.gateways import ROOT, WAIT_SECONDS, ProcessGateway
+from tests.support.eighth_kind_gateway import EighthKindGateway
+from tests.support.gateways import WAIT_SECONDS
 from tests.support.people_gateway import Person, site_settings
 from tests.support.platform_stand_in import ADA, standing_in
 
 WRITE, OGG_VORBIS = 0x20, 0x200060
-LAUNCHER = "tests.support.eighth_kind.launcher"
 
 
 def png(seed: int = 0, width: int = 40, height: int = 30) -> bytes:
@@ -45,11 +43,10 @@ def ogg(seed: int = 0, seconds: float = 0.2) -> bytes:
     return content
 
 
-class ClipGateway(ProcessGateway):
+class ClipGateway(EighthKindGateway):
     def __init__(self, folder: Path, **settings: object) -> None:
         named = {f"VOTEGATE_{key.upper().replace('.', '__')}": str(value) for key, value in settings.items()}
         super().__init__(folder, **named)
-        self.program = ["-m", LAUNCHER, "serve"]
 
     def person(self, user: str | None) -> Person:
         visitor = Person(self)
@@ -83,17 +80,6 @@ class ClipGateway(ProcessGateway):
         clip = self.submitted(seed)
         self.done("POST", f"/manage/clips/{clip['id']}/approve", {})
         return clip
-
-    def ended(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Return a command that has ended."""
-        return subprocess.run(
-            [sys.executable, "-m", LAUNCHER, *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=WAIT_SECONDS,
-        )
 
 
 def file_path(file: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import yaml
 
 from demo.folder import write_folder
 from demo.known import known
-from demo.plan import Planned
+from demo.plan import Planned, planned
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT
 from tests.support.people_gateway import PeopleGateway, site_settings
@@ -31,7 +31,10 @@ class DemoSite(PeopleGateway):
 @contextmanager
 def demo_site(folder: Path, face: Path = FACE, **own: object) -> Iterator[DemoSite]:
     """Serve the demo in this process, with the name and the colour in a file of examples/brands/. Its clock
-    stands still at the end of its story."""
+    stands still at the end of its story.
+
+    A demo that is in the folder already is served as it is.
+    """
     held = held_port()
     port = held.getsockname()[1]
     public_url = f"http://127.0.0.1:{port}"
@@ -41,13 +44,14 @@ def demo_site(folder: Path, face: Path = FACE, **own: object) -> Iterator[DemoSi
         settings = {"server.port": port, **site_settings(public_url, stand_in), **faced}
         site = DemoSite(folder / "data", **{**settings, "chat_platform.bot_token": BOT_TOKEN, **own})
         receiver_url = f"{stand_in.url}/stand-in/receiver"
-        with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
-            writing = thread.submit(
-                write_folder, folder / "data", SEED, site.settings, site.clock, receiver_url
-            )
-            story = writing.result()
-        site.stand_in, site.listings = stand_in, {each.name: each for each in story.listings}
-        told.write_text(json.dumps(known(story.listings)))
+        if not site.folder.exists():
+            with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
+                thread.submit(
+                    write_folder, site.folder, SEED, site.settings, site.clock, receiver_url
+                ).result()
+        listings = planned(SEED, site.clock.now_ms())
+        site.stand_in, site.listings = stand_in, {each.name: each for each in listings}
+        told.write_text(json.dumps(known(listings)))
         stand_in.learn(told)
         try:
             site.start()

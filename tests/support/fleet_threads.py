@@ -17,7 +17,11 @@ class ThreadNode(ThreadGateway):
     """A node, not started yet."""
 
     def __init__(self, folder: Path, name: str, url: str, now_ms: int = NOW_MS, **settings: object) -> None:
-        own = {"redis.url": url, "redis.node": name, "redis.beat_seconds": 0.05, "redis.usage_seconds": 0.05}
+        quick = {"redis.beat_seconds": 0.05, "redis.usage_seconds": 0.05}
+        patient = {
+            "redis.claim_timeout_seconds": 5
+        }  # votes wait longer for a claim than a busy machine needs
+        own = {"redis.url": url, "redis.node": name, **quick, **patient}
         super().__init__(folder, **{**own, **settings})
         self.clock = FakeClock(now_ms)
 

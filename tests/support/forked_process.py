@@ -5,20 +5,14 @@ such a process is like any other: it has its own signals, files, sockets and exi
 """
 
 import contextlib
-import multiprocessing
 import os
 import subprocess
 import threading
 from collections.abc import Callable
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import wait as ready
 
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(
-    [
-        *("server", "cli.demo", "cli.settings_port", "gateway.debug_site", "gateway.start_check"),
-        *("tests.support.killable_gateway", "tests.support.platform_stand_in", "tests.support.warm_start"),
-    ]
-)
+_processes = get_context("forkserver")
 _one_at_a_time = threading.Lock()
 """Each start of a process by `multiprocessing` also reads the status of all others.
 
@@ -26,12 +20,34 @@ A status can be read once.
 """
 
 
+def fork_server(*first: str) -> forkserver.ForkServer:
+    """Return a process that starts with the first fork, and imports these modules before the program."""
+    server = forkserver.ForkServer()
+    server.set_forkserver_preload(
+        [
+            *(*first, "server", "cli.demo", "cli.settings_port", "gateway.debug_site", "gateway.start_check"),
+            *(
+                "tests.support.killable_gateway",
+                "tests.support.platform_stand_in",
+                "tests.support.warm_start",
+            ),
+        ]
+    )
+    return server
+
+
+PROGRAM = fork_server()
+
+
 class ForkedProcess:
     """A call in a process of its own, with the methods of `subprocess.Popen`."""
 
-    def __init__(self, target: Callable[..., None], *args: object) -> None:
+    def __init__(
+        self, target: Callable[..., None], *args: object, server: forkserver.ForkServer = PROGRAM
+    ) -> None:
         self._process = _processes.Process(target=target, args=args, daemon=True)
         with _one_at_a_time:
+            forkserver.connect_to_new_process = server.connect_to_new_process  # a start takes it from there
             self._process.start()
 
     @property

@@ -15,7 +15,7 @@ from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path
 from snapshot.files import Chain
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.folder import Folder
 from storage.sealing import Keyring
@@ -151,7 +151,7 @@ def snapshotter_of(
     folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
 ) -> Snapshotter:
     newest = Chain(position, position)
-    return Snapshotter(on(folder), ledger, journal, FakeClock(), newest, interval_seconds)
+    return Snapshotter(on(folder), ledger, journal, FakeClock(), newest, Interval(interval_seconds))
 
 
 def snapshot_files(folder: Path) -> list[str]:

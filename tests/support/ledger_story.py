@@ -26,7 +26,7 @@ from core.ledger import Ledger
 from core.rows import Attempt, Key, StatsWindow
 from journal.journal import RETRY_SECONDS, Journal, JournalPolicy
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import Interval, Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.folder import Folder, refuse_foreign_files, remove_unfinished
 from storage.sealing import Keyring
@@ -151,7 +151,7 @@ class Story:
             self.journal,
             clock,
             recovered.chain,
-            3_600,
+            Interval(3_600),
         )
         self.running = asyncio.create_task(self.journal.run())
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from tests.support.closed_servers import close_server
+
 HOST = "127.0.0.1"
 USERNAME, PASSWORD = "votegate", "a password of the mail server"
 
@@ -112,15 +114,15 @@ def receiving_mail(
     try:
         yield receiver
     finally:
-        loop.call_soon_threadsafe(server.close)
-        asyncio.run_coroutine_threadsafe(_end_all(), loop).result()
+        asyncio.run_coroutine_threadsafe(_end_all(server), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _end_all() -> None:
+async def _end_all(server: asyncio.Server) -> None:
     """End the tasks of connections that are still open."""
+    await close_server(server)
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

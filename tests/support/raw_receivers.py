@@ -19,6 +19,7 @@ from grammars.service_urls import read_proxy_url
 from outbound.client import HttpClient, open_client
 from outbound.result import HttpResult
 from settings.model import WebhooksSettings
+from tests.support.closed_servers import close_server
 from tests.support.gateways import WAIT_SECONDS, eventually
 
 BODY = b'{"user":"555555555555555555","test":true}'
@@ -127,7 +128,8 @@ async def listening(
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
+        await close_server(server)
+        await asyncio.sleep(0)  # the connection that was accepted last gets its task
         for task in serving:
             task.cancel()
         while serving:

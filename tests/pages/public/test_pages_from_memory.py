@@ -44,6 +44,7 @@ HEADS: tuple[Mapping[str, str], ...] = (
     {**BROWSER, "Accept-Language": "xx", "Sec-Fetch-Site": "none", "Cookie": "_ga=1; other=2"},
     {**BROWSER, "Cookie": "__Host-votegate-look=dark; __Host-votegate-language=fr"},
     {**BROWSER, "X-Forwarded-For": "192.0.2.7", "If-None-Match": '"nothing"'},
+    {**BROWSER, "Cookie": "_ga=1; a=b", "Referer": "http://localhost/bots", "X-Real-IP": "192.0.2.8"},
     {"Host": "a"},
 )
 
@@ -166,13 +167,20 @@ def test_a_query_is_the_same_however_it_is_written(asker: Asker, query: str) -> 
 
 
 def test_answers_from_memory_are_counted_like_any_other(gateway: PeopleGateway, asker: Asker) -> None:
-    def counted() -> float:
-        answer = gateway.operate("GET", METRICS)
-        return Scraped(answer.text).value("requests_total", endpoint="page", status="2xx")
+    def counted() -> tuple[float, float, float]:
+        scraped = Scraped(gateway.operate("GET", METRICS).text)
+        assert 0 < scraped.value("kept_pages_bytes") < scraped.value("kept_pages_limit_bytes")
+        assert scraped.value("kept_pages") > 0
+        return (
+            scraped.value("requests_total", endpoint="page", status="2xx"),
+            scraped.value("kept_pages_requests_total", outcome="kept"),
+            scraped.value("kept_pages_requests_total", outcome="made"),
+        )
 
-    before = counted()
+    asker.get("/add")
+    all_before, kept_before, made_before = counted()
     assert [asker.get("/").is_direct for _ in range(4)] == [False, True, True, True]
-    assert counted() == before + 4
+    assert counted() == (all_before + 4, kept_before + 3, made_before + 1)
 
 
 # Events.

@@ -1,4 +1,7 @@
-"""`server.py` with more kinds of listings, and the process in which it folds its disk."""
+"""`server.py` with more kinds of listings, and the process in which it folds its disk.
+
+A fork server imports it instead, before the rest of the program.
+"""
 
 import runpy
 import sys
@@ -17,4 +20,5 @@ else:
     from gateway import store
 
     store.fold_command = lambda: (sys.executable, "-m", __spec__.name, "fold-disk")
-    runpy.run_path("server.py", run_name="__main__")
+    if __name__ == "__main__":
+        runpy.run_path("server.py", run_name="__main__")

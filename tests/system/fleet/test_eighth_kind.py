@@ -1,15 +1,12 @@
 """An eighth kind of listing is one declaration: a fleet serves it from its submission to a restore.
 
-Two gateways with pages, each a process of its own, run a launcher that adds stickers to the kinds. Stickers
-have ids that the gateway makes. Cards have the ids of their users and no review, and recipes have codes of
-others.
+Two gateways with pages, each a process of its own, know more kinds. Stickers have ids that the gateway makes.
+Cards have the ids of their users and no review, and recipes have codes of others.
 """
 
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -22,8 +19,9 @@ from kinds.registry import KINDS
 from tests.support.contract import sample_submission
 from tests.support.cutting_proxy import held_port
 from tests.support.eighth_kind import SCRATCH
+from tests.support.eighth_kind_gateway import EighthKindGateway
 from tests.support.fleet_processes import BEAT_SECONDS, SHARED_SECRETS
-from tests.support.gateways import OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
+from tests.support.gateways import OPERATOR_TOKEN, USER, ProcessGateway, eventually
 from tests.support.page_visitor import words
 from tests.support.people_gateway import Person, site_settings
 from tests.support.platform_stand_in import ADA, BEN, CLEO, standing_in
@@ -31,10 +29,9 @@ from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver
 
 REASONS = '[{"key": "dull", "title": "It is dull", "text": "Nobody smiles.", "kind": "stickers"}]'
-LAUNCHER = "tests.support.eighth_kind.launcher"
 
 
-class StickerNode(ProcessGateway):
+class StickerNode(EighthKindGateway):
     """A node whose program knows stickers."""
 
     def __init__(self, folder: Path, name: str, redis: RedisServer, **settings: object) -> None:
@@ -45,18 +42,6 @@ class StickerNode(ProcessGateway):
             "VOTEGATE_REDIS__BEAT_SECONDS": str(BEAT_SECONDS),
         }
         super().__init__(folder, **fleet, **named)
-        self.program = ["-m", LAUNCHER, "serve"]
-
-    def ended(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Return a command that has ended."""
-        return subprocess.run(
-            [sys.executable, "-m", LAUNCHER, *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=WAIT_SECONDS,
-        )
 
     def run(self, *arguments: str) -> str:
         """Return the output of a command that must succeed."""
@@ -376,8 +361,7 @@ def test_the_kind_is_in_exports_and_in_restored_folders(fleet: Fleet, tmp_path: 
     exporting = ("snapshot", "export", str(export), "--format", "ndjson")
     fleet.rome.run(*exporting, "--data-dir", str(of_backup))
     assert sticker in "".join(path.read_text() for path in export.rglob("*"))
-    again = ProcessGateway(restored(fleet.rome, export, of_export))
-    again.program = ["-m", LAUNCHER, "serve"]
+    again = EighthKindGateway(restored(fleet.rome, export, of_export))
     with closing(again.start()):
         assert again.done("GET", path)["name"] == "Old friend"
         assert again.done("POST", f"{path}/votes/check", {"users": [USER]})["votes"][0]["vote"] == 1

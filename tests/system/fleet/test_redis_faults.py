@@ -83,12 +83,12 @@ def frozen(server: RedisServer, _: CuttingProxy) -> Iterator[None]:
 
 @contextmanager
 def loading(server: RedisServer, _: CuttingProxy) -> Iterator[None]:
-    """It answers LOADING, because it reads its dump, more slowly than any test; then it has lost it."""
+    """It answers LOADING, because it reads its dump, for longer than any test waits; then it has lost it."""
     slow = ["--key-load-delay", "150000"]
     server.config("rdbcompression", "no")  # it looks at its clients once every 2 MB of the dump
     with server.client() as client:
         client.flushall()  # or each of the claims would take its time
-        client.mset({f"other:{number}": "v" * 1_000_000 for number in range(60)})
+        client.execute_command("DEBUG", "POPULATE", 200, "other", 1_000_000)
         client.save()
     server.arguments += slow
     server.kill()
