@@ -1,7 +1,7 @@
 """Happenings as lines for people, and as JSON for scripts.
 
-Invariant: a line fits 80 columns, unless it has a long path or a link, and no text from outside steers
-the terminal.
+Invariant: a line fits 80 columns, or the terminal if it is narrower, unless it has a long path or a link. No
+text from outside steers the terminal.
 
     14:13:20 200 GET   /bots/BOT_ID/voters/323456789012345678             998 left
     14:13:21 401 PATCH /bots/BOT_ID/stats                                 999 left
@@ -13,6 +13,7 @@ the terminal.
 """
 
 import textwrap
+from collections.abc import Callable
 from datetime import datetime
 
 import click
@@ -31,9 +32,13 @@ from dev.happenings import (
 )
 
 COLUMNS = 80
+"""The widest lines."""
+LEAST_COLUMNS = 40
+"""A terminal that is narrower breaks lines itself."""
 MARGIN = " " * 13
 """The columns of the time and the status, or of the key."""
-ROOM = COLUMNS - len(MARGIN)
+BELOW_LABEL = " " * 12
+"""The columns of a label at the start, such as `webhooks`."""
 SLOW_MS = 1_000
 """An answer that takes this long has its duration in its line."""
 BOT_ID = "BOT_ID"
@@ -52,10 +57,14 @@ class DevLines:
         bot_id: the demo bot.
         has_colours: true for a terminal.
         has_keys: true if keys do something.
+        width: returns the columns of the terminal; 0 without one.
     """
 
-    def __init__(self, bot_id: str, *, has_colours: bool, has_keys: bool) -> None:
+    def __init__(
+        self, bot_id: str, *, has_colours: bool, has_keys: bool, width: Callable[[], int] = lambda: 0
+    ) -> None:
         self._bot_id = bot_id
+        self._width = width
         self._has_colours = has_colours
         self._has_keys = has_keys
 
@@ -76,8 +85,7 @@ class DevLines:
             case DroppedLines(number=number):
                 return self._headed(happening, "-", [f"{number:,} lines were not printed"], "red")
             case DoneCommand(command=letter, text=text, ok=ok):
-                lines = [line for each in text.split("\n") for line in textwrap.wrap(each, ROOM)]
-                return self._headed(happening, letter, lines, "cyan" if ok else "yellow")
+                return self._headed(happening, letter, text.split("\n"), "cyan" if ok else "yellow")
         raise TypeError(happening)
 
     def _ready(self, ready: ReadyToServe) -> str:
@@ -94,7 +102,8 @@ class DevLines:
             f"  guide     {ready.guide}",
             "",
         ]
-        return "\n".join([*lines, KEYS, ""] if self._has_keys else lines)
+        told = [*lines, KEYS, ""] if self._has_keys else lines
+        return "\n".join(folded(each, self._columns, below=BELOW_LABEL) for each in told)
 
     def _request(self, told: AnsweredRequest) -> str:
         path = shown(told.path).replace(f"/bots/{self._bot_id}", f"/bots/{BOT_ID}")
@@ -103,8 +112,8 @@ class DevLines:
             left = f"{told.duration_ms / 1_000:.1f} s  {left}".rstrip()
         colour = "green" if told.status < 400 else "yellow" if told.status < 500 else "red"
         line = f"{shown(told.method):<5} {path}"
-        room = ROOM - len(left)
-        lines = [f"{line:<{max(room, len(line) + 2)}}{left}".rstrip()]
+        room = self._columns - len(MARGIN) - len(left)
+        lines = [f"{line:<{room}}{left}".rstrip()] if len(line) + 2 <= room or not left else [line, left]
         if told.by_key:
             lines.append("The key f made this answer.")
         lines += [told.error] if told.error is not None else []
@@ -112,7 +121,7 @@ class DevLines:
         lines += [f"retry-after: {told.retry_after}"] if told.retry_after is not None else []
         lines += [told.advice] if told.advice is not None else []
         lines += [told.guide] if told.guide is not None else []
-        return self._headed(told, str(told.status), lines, colour)
+        return self._headed(told, str(told.status), lines, colour, is_whole=True)
 
     def _delivery(self, told: AttemptedDelivery) -> str:
         named = "test" if told.test else told.type
@@ -129,23 +138,30 @@ class DevLines:
         lines += [told.guide] if told.guide is not None else []
         return self._headed(told, "->", lines, "yellow" if told.retry_in is not None else "red")
 
-    def _headed(self, told: Happening, mark: str, lines: list[str], colour: str) -> str:
-        """Return lines after the time and a coloured mark. All but the first are folded."""
-        first, *rest = lines
+    def _headed(
+        self, told: Happening, mark: str, lines: list[str], colour: str, *, is_whole: bool = False
+    ) -> str:
+        """Return lines after the time and a coloured mark. All but the first of a request are folded."""
+        first, *rest = (MARGIN + shown(each) for each in lines)
+        first = first if is_whole else folded(first, self._columns, below=MARGIN)
         time = f"{datetime.fromtimestamp(told.at / 1_000):%H:%M:%S}"
         mark = f"{shown(mark):<3}"
         if self._has_colours:
             mark = click.style(mark, fg=colour)
-        return "\n".join([f"{time} {mark} {shown(first)}", *map(folded, map(shown, rest))])
+        below = [folded(each, self._columns, below=MARGIN) for each in rest]
+        return "\n".join([f"{time} {mark} {first.removeprefix(MARGIN)}", *below])
+
+    @property
+    def _columns(self) -> int:
+        return max(min(self._width() or COLUMNS, COLUMNS), LEAST_COLUMNS)
 
 
-def folded(text: str) -> str:
-    """Return a text on indented lines, below the line that it explains. No link is broken."""
+def folded(text: str, columns: int, *, below: str) -> str:
+    """Return a text on lines that begin after some columns, but for the first. No link is broken."""
     return textwrap.fill(
         text,
-        COLUMNS,
-        initial_indent=MARGIN,
-        subsequent_indent=MARGIN,
+        columns,
+        subsequent_indent=below,
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -186,7 +186,7 @@ async def develop(options: DevOptions) -> None:
             loop.add_signal_handler(number, stop.set)
     forget_activation(os.environ)  # sockets from systemd may listen on any address
     clock = MovedClock(SystemClock())
-    lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT))
+    lines = DevLines(BOT, has_colours=_has_colours(), has_keys=os.isatty(STANDARD_INPUT), width=_width)
     said: Callable[[Happening], str] = as_json if options.as_json else lines.of
 
     def dropped(number: int) -> str:
@@ -273,6 +273,14 @@ def _logs(options: DevOptions) -> Logs:
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     return Logs(output, errors)
+
+
+def _width() -> int:
+    """Return the columns of the terminal as it is now; 0 without one."""
+    try:
+        return os.get_terminal_size(STANDARD_OUTPUT).columns
+    except OSError:
+        return 0
 
 
 def _has_colours() -> bool:

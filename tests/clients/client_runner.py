@@ -102,10 +102,7 @@ async def _tell(story: Story, package: ModuleType) -> list[float]:
         logging.getLogger().removeHandler(log)
         conductor.go()
         left = await asyncio.to_thread(server.close)
-    for number, seen in enumerate(conductor.seen):
-        assert seen.fields["number"] == number, f"not in the story: {seen}"
-        _check_request(story["server"][number]["request"], seen, options["key"])
-    assert left == 0, f"{left} requests are missing"
+    check_exchanges(story, conductor.seen, left, options["key"])
     log.check()
     times = [0.0, *(seen.at for seen in conductor.seen)]
     return [
@@ -113,6 +110,14 @@ async def _tell(story: Story, package: ModuleType) -> list[float]:
         for number, exchange in enumerate(story["server"])
         if "after" in exchange["request"]
     ]
+
+
+def check_exchanges(story: Story, requests: list[Seen], left: int, key: str) -> None:
+    """Compare what the server got with its story. `left` exchanges did not happen."""
+    for number, seen in enumerate(requests):
+        assert seen.fields["number"] == number, f"not in the story: {seen}"
+        _check_request(story["server"][number]["request"], seen, key)
+    assert left == 0, f"{left} requests are missing"
 
 
 async def _act(
@@ -130,16 +135,22 @@ async def _act(
             await asyncio.sleep(0)
         conductor.go()
     results = await asyncio.gather(*tasks)
-    before = began
-    for seen, exchange in zip(conductor.seen[first:], story["server"][first:], strict=False):
-        if isinstance(exchange["request"], dict):
-            _check_seconds(seen.at - before, exchange["request"].get("after", AT_ONCE), "request")
-        before = seen.at
+    before = check_waits(conductor.seen[first:], story["server"][first:], began)
     for call, got in zip(calls, results, strict=True):
         _check_seconds(clock.elapsed - before, call.get("after", AT_ONCE), "end of the call")
         check_result(call, got, client)
         if isinstance(got, Exception):
             check_silent(client_options(story)["key"], got)
+
+
+def check_waits(requests: list[Seen], exchanges: list[dict[str, Any]], began: float) -> float:
+    """Check the time of each request since the one before it. Return that of the last one."""
+    before = began
+    for seen, exchange in zip(requests, exchanges, strict=False):
+        if isinstance(exchange["request"], dict):
+            _check_seconds(seen.at - before, exchange["request"].get("after", AT_ONCE), "request")
+        before = seen.at
+    return before
 
 
 async def result(client: Any, call: dict[str, Any]) -> Any:

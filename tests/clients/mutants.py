@@ -54,6 +54,12 @@ MUTANTS = {
         "except ZeroDivisionError",
         "an answer that is not HTTP",
     ),
+    "a poster that asks a page again at once": Mutant(
+        "autopost.py",
+        "max(error.wait, LEAST_WAIT)",
+        "max(error.wait, 1)",
+        "a page that asks for no wait is not asked again within a minute",
+    ),
     "redirects are followed": Mutant(
         "calls.py", "allow_redirects=False", "allow_redirects=True", "307: a redirect is not followed"
     ),

@@ -20,7 +20,7 @@ def main() -> None:
     package = importlib.import_module("votegate_client")
     book = importlib.import_module("tests.clients.stories")
     told = 0
-    for side in ("client", "receiver"):
+    for side in ("client", "poster", "receiver"):
         runner = importlib.import_module(f"tests.clients.{side}_runner")
         for story in book.of_python(side):
             try:

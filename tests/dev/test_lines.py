@@ -93,10 +93,20 @@ def test_the_id_of_the_demo_bot_is_short_in_a_path() -> None:
     assert f"/bots/BOT_ID/voters/{USER}" in LINES.of(request())
 
 
+@pytest.mark.parametrize("happening", EVERYTHING, ids=lambda each: type(each).__name__)
+def test_lines_of_a_narrow_terminal_break_only_between_words(happening: Happening) -> None:
+    narrow = DevLines(BOT, has_colours=False, has_keys=True, width=lambda: 40)
+    for line in narrow.of(happening).splitlines():
+        has_path = "/bots/BOT_ID" in line
+        assert len(line) <= 40 or has_path or len(line.split()) <= 2, line
+    assert narrow.of(happening).split() == LINES.of(happening).split()
+
+
 def test_a_long_path_is_whole() -> None:
     path = "/" + "x" * 200
-    line = LINES.of(request(path))
-    assert line.endswith(f"{path}  1,000 left")
+    first, below = LINES.of(request(path)).splitlines()
+    assert first.endswith(path)
+    assert below.strip() == "1,000 left"
 
 
 def test_a_text_of_others_steers_no_terminal() -> None:

@@ -91,18 +91,6 @@ test("a bot that restarts within the window pushes when the limit lets it, and l
   assert.ok(second.at >= 7157 && second.at < 7160, `pushed after ${second.at} seconds`);
 });
 
-test("a count that is unknown is pushed again after the wait that the platform names", async () => {
-  const answers = [refusal(500, "Could not fetch server count.", { "retry-after": "3600" }), SUCCESS];
-  const pushes = await pushesOf(discordBot(1210), answers, { onError: () => {} });
-  assert.deepEqual(pushes.map(({ at }) => at), [0, HOUR]);
-});
-
-test("a page that asks for no wait is not asked again at once", async () => {
-  const page = () => new Response("<p>Sign in</p>", { headers: { "retry-after": "0" } });
-  const pushes = await pushesOf(discordBot(1210), [page, SUCCESS], { onError: () => {} });
-  assert.deepEqual(pushes.map(({ at }) => at), [0, 60]);
-});
-
 test("a wait that no limit has ends within a day", async () => {
   for (const seconds of ["1800000000", "9".repeat(400)]) {
     const limit = { "retry-after": seconds, "ratelimit-remaining": "0", "ratelimit-reset": seconds };

@@ -25,6 +25,11 @@ export const MUTANTS = {
   "no bound of waits": ["waited > this.#longestWait", "false", "429 for two hours is an error at once"],
   "the limit only once it is hit": ["if (usedUp > 0)", "if (false)", "nothing left: the next call waits for the reset"],
   "broken connections are not tried again": ["error.status === 0 ||", "", "an answer that is not HTTP"],
+  "a poster that asks a page again at once": [
+    "Math.max(error.wait, LEAST_WAIT)",
+    "Math.max(error.wait, 1)",
+    "a page that asks for no wait is not asked again within a minute",
+  ],
   "redirects are followed": ['redirect: "manual"', 'redirect: "follow"', "307: a redirect is not followed"],
   "bodies of any length": ["size > MOST_BYTES", "false", "200 with 10 MB"],
   "a scheme before the key": ["authorization: checkedKey(", 'authorization: "Bearer " + checkedKey(', "a vote status"],

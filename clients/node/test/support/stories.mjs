@@ -46,7 +46,7 @@ export class Theatre {
     const tooLong = new Promise((_, reject) => {
       timer = setTimeout(() => reject(new Error("The story does not end.")), LONGEST_STORY);
     });
-    const play = story.side === "client" ? this.#playOften(story, votegate) : this.#playReceiver(story, votegate);
+    const play = story.side === "receiver" ? this.#playReceiver(story, votegate) : this.#playOften(story, votegate);
     await Promise.race([play, tooLong]).finally(() => clearTimeout(timer));
   }
 
@@ -73,7 +73,8 @@ export class Theatre {
     const player = new ClientPlayer(this.#isReal ? withIds(story, ready) : story, ready, votegate, this.#isReal);
     const listening = this.#listen(player);
     try {
-      for (const step of player.steps) await player.do(step);
+      if (story.side === "poster") await player.post();
+      else for (const step of player.steps) await player.do(step);
     } finally {
       this.#program.write({ end: true });
       player.left = await listening;
@@ -161,6 +162,24 @@ class ClientPlayer {
     });
     await Promise.all([this.#call(first), allBegun]);
     await Promise.all(calls);
+  }
+
+  /** Run a poster until it counts once more than the story says. */
+  async post() {
+    this.#mark = this.#clock.monotonic();
+    const { command_count: commandCount, every: interval } = this.#story;
+    const counts = [...this.#story.server_counts];
+    const bot = { isReady: () => true, guilds: { cache: { size: 0 } }, shard: null };
+    await new Promise((resolve) => {
+      const serverCount = () => {
+        if (counts.length > 0) return counts.shift() ?? assert.fail("A process has died.");
+        poster.stop();
+        resolve();
+        return new Promise(() => {});
+      };
+      const options = { serverCount, commandCount, interval, clock: this.#clock, log: () => {} };
+      const poster = this.#votegate.autoPost(bot, this.#client, options);
+    });
   }
 
   arrived(request) {
