@@ -9,7 +9,8 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { AutoPoster } from "topgg-autoposter";
-import { autoPost, Client, type Event, MemoryStore, Receiver, type Store, type Test, topgg, type Vote } from "votegate-client";
+import { autoPost, Client, type Event, MemoryStore, Receiver, type Store, type Test, type Vote } from "votegate-client";
+import { topgg } from "votegate-client/topgg";
 
 const rewards = new Map<string, number>();
 

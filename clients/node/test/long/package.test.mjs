@@ -47,6 +47,7 @@ test("the package has no dependency", () => {
 
 test("`import` and `require` give the same classes, under the same names", () => {
   assert.deepEqual({ ...imported }, { ...require(NAME) });
+  assert.equal(require(`${NAME}/topgg`), require(NAME));
 });
 
 test("the package has at most 12 KB", () => {
@@ -58,7 +59,8 @@ for (const [name, module] of Object.entries({ "program.mts": "node20", "program.
   test(`the types hold in a strict ${name} with modules as ${module}, without --skipLibCheck`, () => {
     writeFileSync(
       join(folder, name),
-      `import { Client, Receiver, TooFarOff, topgg } from "votegate-client";
+      `import { Client, Receiver, TooFarOff } from "votegate-client";
+       import { topgg } from "votegate-client/topgg";
        const options = { key: "vg_key", botId: "1".repeat(18), baseUrl: "https://votes.example", timeout: undefined };
        export const known: Promise<boolean> = new Client(options).hasVoted("3".repeat(18));
        export const given = (error: unknown): number | null => (error instanceof TooFarOff ? error.given : null);
