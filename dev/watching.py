@@ -40,9 +40,10 @@ KEPT = 1_000
 """The answers and deliveries that are remembered."""
 SENT_CHARACTERS = 200
 """The characters of a refused body that are shown."""
-FAILED = BAD_REQUEST = 400
-"""The status of a refused body, and the first one of failures."""
-"""The status of a refused body, and the first one of failures."""
+FAILED = 400
+"""The least status of a failure."""
+BAD_REQUEST = 400
+"""The status of a refused body."""
 _CODES: Mapping[int, Code] = {404: "no_such_path", 405: "method_not_allowed"}
 """The codes of answers that no endpoint made."""
 
