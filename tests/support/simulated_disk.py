@@ -211,7 +211,8 @@ def every_image(cut: Cut, old: bytes) -> Iterator[dict[str, bytes]]:
             isinstance(change, Create) and not change.name.endswith(UNFINISHED)
         ):
             finished.add(change.file)
-    for kept in product(*[_ways(change) if _matters(change, finished) else [True] for change in cut.unsynced]):
+    ways = [_ways(change) if _matters(change, finished) else [True] for change in cut.unsynced]
+    for kept in product(*ways):
         for fill in Fill:
             yield image(cut, kept, fill, old)
 
