@@ -1,7 +1,7 @@
-// Builds dist/: one module of CommonJS and one of its types, and beside each a module for `import` that only names the exports.
+// Builds dist/: a CommonJS module and its types, and beside each a module for `import` that only re-exports the names.
 //
 // So there is one copy of every class, and `instanceof` works in a program that uses both `import` and `require`. The modules of
-// src/ become one, as files that import each other are larger: a test bounds the size of the package.
+// src/ are joined into one file, because separate files are larger, and a test bounds the size of the package.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ function compiled(...options) {
   return folder;
 }
 
-/** Returns the texts of all modules that a module needs, each once, and its own after them. Indented by tabs, which are shorter. */
+/** Returns the texts of all modules that a module imports, each once, and then its own. Tabs replace four spaces: they are shorter. */
 function joined(folder, ending, name = "index", seen = new Set()) {
   if (seen.has(name)) return "";
   seen.add(name);
@@ -33,12 +33,12 @@ mkdirSync("dist");
 const code = compiled("--removeComments");
 const names = [...readFileSync(join(code, "index.js"), "utf8").matchAll(/\{(.*)\}/g)].flatMap(([, list]) => list.trim().split(", ")).sort();
 const required = joined(code, ".js").replace(/^import (.*) from (.*);$/gm, "const $1 = require($2);").replace(EXPORTED, "");
-new Function(`"use strict"; { ${required} }`); // throws if two modules declare one name
+new Function(`"use strict"; { ${required} }`); // throws if two modules declare the same name
 writeFileSync("dist/index.js", `"use strict";\n${required}module.exports = { ${names.join(", ")} };\n`);
 writeFileSync("dist/index.mjs", `export { ${names.join(", ")} } from "./index.js";\n`);
 
 const types = compiled("--declaration", "--emitDeclarationOnly", "--stripInternal");
-writeFileSync("dist/index.d.ts", `${joined(types, ".d.ts").replace(/^export \{\};\n/gm, "")}export {};\n`); // hides what lacks `export`
+writeFileSync("dist/index.d.ts", `${joined(types, ".d.ts").replace(/^export \{\};\n/gm, "")}export {};\n`); // without it, all declarations are exported
 writeFileSync("dist/index.d.mts", 'export * from "./index.js";\n');
 
 for (const folder of [code, types]) rmSync(folder, { recursive: true });

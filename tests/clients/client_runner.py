@@ -82,7 +82,7 @@ async def run(story: Story, package: ModuleType) -> None:
 
 
 async def _tell(story: Story, package: ModuleType) -> list[float]:
-    """Tell a story once. Return the waits before the requests that come after one."""
+    """Tell a story once. Return the seconds before each request with `after`."""
     clock = StoryClock(NOW)
     conductor = Conductor(clock)
     server = ScriptedServer(story["server"], conductor.report)

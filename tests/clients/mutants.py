@@ -30,11 +30,11 @@ MUTANTS = {
         "self._clock.sleep(0)",
         "429 with retry-after alone",
     ),
-    "no random part of waits": Mutant(
+    "no jitter": Mutant(
         "calls.py",
         "self._clock.sleep(wait + random.random())",
         "self._clock.sleep(wait)",
-        "a random part of each wait keeps bots apart that have failed together",
+        "jitter spreads the retries of bots that failed at the same time",
     ),
     "the wait from the body": Mutant(
         "replies.py",
@@ -54,11 +54,11 @@ MUTANTS = {
         "except ZeroDivisionError",
         "an answer that is not HTTP",
     ),
-    "a poster that asks a page again at once": Mutant(
+    "no minimum wait of the poster": Mutant(
         "autopost.py",
         "max(error.wait, LEAST_WAIT)",
         "max(error.wait, 1)",
-        "a page that asks for no wait is not asked again within a minute",
+        "after a page with a wait of 0, the next push comes a minute later",
     ),
     "redirects are followed": Mutant(
         "calls.py", "allow_redirects=False", "allow_redirects=True", "307: a redirect is not followed"

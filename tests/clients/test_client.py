@@ -184,7 +184,7 @@ def test_a_given_session_is_used_and_stays_open(open_world: Open) -> None:
     asyncio.run(go())
 
 
-def test_a_push_that_waits_at_the_close_leaves_no_session_open(
+def test_a_push_that_waits_during_close_leaves_no_session_open(
     open_world: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = open_world(refusal(503, "Nothing can be written right now."), OK)

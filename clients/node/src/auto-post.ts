@@ -32,7 +32,7 @@ export type Bot = DiscordClient | DiscordShardingManager | ErisClient;
 export interface AutoPostOptions {
   /** Seconds between two pushes; by default 3600. The platform allows two pushes in two hours. */
   readonly interval?: number | undefined;
-  /** Returns the servers of all shards. Without a `ShardingManager`, processes that share them need it: call `autoPost` in one. */
+  /** Returns the servers of all shards. For shards in several processes without a `ShardingManager`: call `autoPost` in one. */
   readonly serverCount?: (() => number | Promise<number>) | undefined;
   /** The number of commands, or a function that returns it. */
   readonly commandCount?: number | (() => number | Promise<number>) | undefined;
@@ -56,7 +56,7 @@ const UNTIL_READY = 5;
 const AFTER_FAILURE = 300;
 const LEAST_WAIT = 60; // after a failure, even if the platform asks for less
 
-/** Push the servers of a bot as soon as it is ready, then once an hour. Of the processes of a `ShardingManager`, only that of shard 0 does, for all. */
+/** Push the servers of a bot as soon as it is ready, then once an hour. With a `ShardingManager`, only the process of shard 0 pushes, for all. */
 export function autoPost(bot: Bot, client: Client, options: AutoPostOptions = {}): AutoPoster {
   const stopped = new AbortController();
   const pushes = !("shard" in bot && bot.shard && !bot.shard.ids.includes(0));

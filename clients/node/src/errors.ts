@@ -7,7 +7,7 @@ export class VotegateError extends Error {
   readonly status: number;
   /** The text of the answer. */
   readonly text: string;
-  /** The operators find the request by it in their log. */
+  /** The id of the request in the log of the operators. */
   readonly requestId: string | null;
 
   /** @internal */

@@ -3,9 +3,9 @@ import { type Clock, systemClock } from "./clock";
 /** The ids of the webhooks that were received. */
 export interface Store {
   /**
-   * Keep the id for 15 days. Return true the first time, false ever after, even if two calls come at once.
+   * Keep the id for 15 days. Return true the first time, false after that, even if two calls come at once.
    *
-   * In a database: one INSERT into a table whose id is unique. If it throws, the platform sends the webhook again.
+   * In a database: one INSERT into a table whose id is unique. If `claim` throws, the platform sends the webhook again.
    */
   claim(id: string): boolean | Promise<boolean>;
 }

@@ -113,7 +113,7 @@ test("a failure is reported and stops nothing, even if the report fails", async 
   assert.deepEqual(errors.map((error) => error.constructor), [InvalidKey]);
 });
 
-test("the servers of processes that something else has started come from a function, once the bot is ready", async () => {
+test("a bot in several processes pushes the servers that a function returns, once it is ready", async () => {
   const bot = discordBot(1210, 8);
   setTimeout(() => (bot.ws.status = 0), 20);
   const counts = [2500, null, 2510];

@@ -80,7 +80,7 @@ class Caller:
             return await self._called(endpoint, url, counts)
         finally:
             self._under_way -= 1
-            if self._is_closed and not self._under_way:  # one that waited at `close` has opened a session
+            if self._is_closed and not self._under_way:  # it may have opened one after `close`
                 await self.close()
 
     async def close(self) -> None:

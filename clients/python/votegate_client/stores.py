@@ -78,7 +78,7 @@ class SQLiteStore:
         self._clock = clock or SystemClock()
         self._connection: sqlite3.Connection | None = None
         self._began = 0.0
-        """Unix seconds minus monotonic ones when the file was opened: a clock that jumps moves no id."""
+        """Unix time minus monotonic time at the opening: the age of ids does not depend on clock jumps."""
         self._thread = ThreadPoolExecutor(1, "votegate-sqlite")
         """The only thread that uses the connection. A slow disk blocks this thread, not the bot."""
 
@@ -96,7 +96,7 @@ class SQLiteStore:
             self._connection = self._connected()
         now = int(self._began + self._clock.monotonic())
         with self._connection as transaction:
-            # Ids that came while the clock was wrong are no older than the newest one.
+            # No id gets an earlier time than the ids before it: the clock may have been ahead before a start.
             [[now]] = transaction.execute(
                 "SELECT max(coalesce(max(claimed_at), 0), ?) FROM votegate_events", (now,)
             )

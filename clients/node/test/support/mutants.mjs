@@ -12,10 +12,10 @@ const DIST = join(import.meta.dirname, "../../dist");
 /** Each changes one place, and breaks a story. */
 export const MUTANTS = {
   "no wait": ["this.#clock.sleep((wait + Math.random()) * 1000)", "this.#clock.sleep(0)", "429 with retry-after alone"],
-  "no random part of waits": [
+  "no jitter": [
     "(wait + Math.random()) * 1000",
     "wait * 1000",
-    "a random part of each wait keeps bots apart that have failed together",
+    "jitter spreads the retries of bots that failed at the same time",
   ],
   "the wait from the body": [
     'const asked = headers.get("retry-after");',
@@ -25,10 +25,10 @@ export const MUTANTS = {
   "no bound of waits": ["waited > this.#longestWait", "false", "429 for two hours is an error at once"],
   "the limit only once it is hit": ["if (usedUp > 0)", "if (false)", "nothing left: the next call waits for the reset"],
   "broken connections are not tried again": ["error.status === 0 ||", "", "an answer that is not HTTP"],
-  "a poster that asks a page again at once": [
+  "no minimum wait of the poster": [
     "Math.max(error.wait, LEAST_WAIT)",
     "Math.max(error.wait, 1)",
-    "a page that asks for no wait is not asked again within a minute",
+    "after a page with a wait of 0, the next push comes a minute later",
   ],
   "redirects are followed": ['redirect: "manual"', 'redirect: "follow"', "307: a redirect is not followed"],
   "bodies of any length": ["size > MOST_BYTES", "false", "200 with 10 MB"],
@@ -60,7 +60,7 @@ export async function withMutant([old, changed], use) {
     cpSync(DIST, folder, { recursive: true });
     const path = join(folder, "index.js");
     const source = readFileSync(path, "utf8");
-    assert.equal(source.split(old).length, 2, `The package has changed: it has not one ${old}`);
+    assert.equal(source.split(old).length, 2, `The package has changed: it must have ${old} exactly once`);
     writeFileSync(path, source.replace(old, () => changed));
     await use(require(path));
   } finally {

@@ -46,11 +46,11 @@ export class Theatre {
     const tooLong = new Promise((_, reject) => {
       timer = setTimeout(() => reject(new Error("The story does not end.")), LONGEST_STORY);
     });
-    const play = story.side === "receiver" ? this.#playReceiver(story, votegate) : this.#playOften(story, votegate);
+    const play = story.side === "receiver" ? this.#playReceiver(story, votegate) : this.#playRuns(story, votegate);
     await Promise.race([play, tooLong]).finally(() => clearTimeout(timer));
   }
 
-  async #playOften(story, votegate) {
+  async #playRuns(story, votegate) {
     const told = [];
     for (let time = 0; time < (story.times ?? 1); time++) told.push(await this.#playClient(story, votegate));
     if (!story.times) return;
@@ -67,7 +67,7 @@ export class Theatre {
     return (await this.#program.read()).ready;
   }
 
-  /** Returns the waits before the requests that come after one. */
+  /** Returns the milliseconds before each request with `after`. */
   async #playClient(story, votegate) {
     const ready = await this.#begin(story);
     const player = new ClientPlayer(this.#isReal ? withIds(story, ready) : story, ready, votegate, this.#isReal);
