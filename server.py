@@ -83,7 +83,7 @@ class Commands(click.Group):
 def _open_closed_streams() -> None:
     """Open /dev/null as each standard stream that is closed.
 
-    A socket would get its number, and libuv ends the process with an assertion when it closes such a socket.
+    Otherwise a socket would get its number, and libuv aborts the process when it closes such a socket.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:

@@ -66,12 +66,14 @@ class ListingsView(Mapping[str, Listing]):
 
     @property
     def by_review(self) -> Mapping[KindAndStanding, int] | None:
-        """The number of rows by kind and standing; None until a walk of `briefs` has come to its end."""
+        """The number of rows by kind and standing; None until a walk over `briefs` is complete."""
         return self._reviews.known
 
     def briefs(self) -> Iterator[Sequence[tuple[str, Brief]]]:
-        """Yield all refs with the briefs of their rows, in slices; packed rows stay packed. Most of the time
-        of a walk is that of reading briefs, so the first walk also counts the rows."""
+        """Yield all refs with the briefs of their rows, in slices. Packed rows stay packed.
+
+        Reading briefs takes most of the time of a walk, so the first walk also counts the rows.
+        """
         for refs in ref_slices(self._refs):
             found = [(ref, self.brief(ref)) for ref in refs]
             self._reviews.count((ref, _brief_standing(brief)) for ref, brief in found)
@@ -347,7 +349,7 @@ class ReviewCounts:
                 self._counted_to = ref
 
     def counted(self) -> None:
-        """Take in that a walk has come to its end."""
+        """Note that a walk is complete."""
         self._is_complete = True
 
     def _add(self, ref: str, standing: Standing, number: int) -> None:

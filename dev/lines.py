@@ -1,7 +1,7 @@
 """Happenings as lines for people, and as JSON for scripts.
 
-Invariant: a line fits 80 columns, or the terminal if it is narrower, unless it has a long path or a link. No
-text from outside steers the terminal.
+Invariant: a line fits 80 columns, or a narrower terminal of 40 or more, unless it has a long path or a link.
+No text from outside steers the terminal.
 
     14:13:20 200 GET   /bots/BOT_ID/voters/323456789012345678             998 left
     14:13:21 401 PATCH /bots/BOT_ID/stats                                 999 left
@@ -32,9 +32,9 @@ from dev.happenings import (
 )
 
 COLUMNS = 80
-"""The widest lines."""
+"""The columns of the longest line."""
 LEAST_COLUMNS = 40
-"""A terminal that is narrower breaks lines itself."""
+"""Lines are not folded further. A terminal that is narrower breaks them itself."""
 MARGIN = " " * 13
 """The columns of the time and the status, or of the key."""
 BELOW_LABEL = " " * 12
@@ -141,7 +141,7 @@ class DevLines:
     def _headed(
         self, told: Happening, mark: str, lines: list[str], colour: str, *, is_whole: bool = False
     ) -> str:
-        """Return lines after the time and a coloured mark. All but the first of a request are folded."""
+        """Return folded lines behind the time and a coloured mark. If `is_whole`, the first is not folded."""
         first, *rest = (MARGIN + shown(each) for each in lines)
         first = first if is_whole else folded(first, self._columns, below=MARGIN)
         time = f"{datetime.fromtimestamp(told.at / 1_000):%H:%M:%S}"
@@ -157,7 +157,7 @@ class DevLines:
 
 
 def folded(text: str, columns: int, *, below: str) -> str:
-    """Return a text on lines that begin after some columns, but for the first. No link is broken."""
+    """Return a text folded to the columns. `below` begins each line but the first. No link is broken."""
     return textwrap.fill(
         text,
         columns,

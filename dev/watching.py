@@ -41,7 +41,7 @@ KEPT = 1_000
 SENT_CHARACTERS = 200
 """The characters of a refused body that are shown."""
 FAILED = 400
-"""The least status of a failure."""
+"""The lowest status of a failure."""
 BAD_REQUEST = 400
 """The status of a refused body."""
 _CODES: Mapping[int, Code] = {404: "no_such_path", 405: "method_not_allowed"}

@@ -1,11 +1,11 @@
-"""Garbage collections beside a large state. Invariant: no full collection looks at what stays.
+"""Garbage collection beside a large state. Invariant: no full collection visits the objects that stay.
 
-A full collection takes a second for ten million objects, and the loop waits for it. So everything that stays
-is frozen, which excludes it from collections: the program, the state once it is recovered, and the catalogue
-and the orders of lists once they are made. No full collection begins while these grow. Small ones go on,
-because requests leave garbage.
+A full collection takes a second for ten million objects, and the loop waits for it. So all objects that stay
+are frozen, which excludes them from collections: the program, the state once it is recovered, and the
+catalogue and the orders of lists once they are made. No full collection begins while these grow. Collections
+of young objects go on, because requests leave garbage.
 
-Only a process that serves and nothing else begins with `freeze_program`. In any other one, nothing is frozen.
+Only a process that does nothing but serve calls `freeze_program`. In other processes, nothing is frozen.
 """
 
 import gc
@@ -16,7 +16,7 @@ from handlers.slices import in_slices
 
 NEVER = 1 << 30
 LARGE_SLICES = 1_000
-"""Work of fewer slices makes nothing that a full collection would look at for long."""
+"""Work of fewer slices makes too few objects to slow a full collection."""
 _usual = gc.get_threshold()
 _growing = 0
 
@@ -28,14 +28,14 @@ def freeze_program() -> None:
 
 
 def freeze_loaded() -> None:
-    """Freeze everything that was loaded while the collector was off. No collection comes first: it would look
-    at all of that."""
+    """Freeze everything that was loaded while the collector was off. A collection before it would visit
+    all of that."""
     if gc.get_freeze_count():
         gc.freeze()
 
 
 def freeze_grown() -> None:
-    """Freeze everything that stays, but for the garbage of the last moments."""
+    """Collect recent garbage, and freeze everything else."""
     if gc.get_freeze_count():
         gc.collect(1)
         gc.freeze()
@@ -43,7 +43,7 @@ def freeze_grown() -> None:
 
 @contextmanager
 def growing() -> Iterator[None]:
-    """Let no full collection begin until all that grows at the same time has grown."""
+    """Let no full collection begin in this context, nor in others that overlap it."""
     global _usual, _growing
     if not _growing:
         _usual = gc.get_threshold()

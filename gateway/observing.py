@@ -109,7 +109,7 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
 
 
 async def _count_reviews(parts: Parts) -> None:
-    await parts.sites.surveyed()  # which counts them on the way
+    await parts.sites.surveyed()  # the survey counts them, too
     await in_slices(parts.store.ledger.state.listings.count_reviews())
 
 

@@ -114,7 +114,7 @@ class PeopleSite:
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         offered = {**audience.values, "site_kinds": api.managed.kinds}
-        self.is_surveyed = asyncio.Event()  # once the walk has ended that also counts the listings
+        self.is_surveyed = asyncio.Event()  # set once all listings are surveyed, and counted
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = _orders(self.readers.catalogue, state)
         self._tools = SiteTools(
@@ -156,7 +156,7 @@ class PeopleSite:
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Read or survey the catalogue, and survey the owners. Then end expired sessions and check
         servers again until `stop` is set. Loops beside it make orders of lists, answer searches and ask for
-        icons. A visitor may wait for all but the owners, so their survey comes last."""
+        icons. No visitor waits for the survey of the owners, so it comes last."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._tools.icons.run))

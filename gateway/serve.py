@@ -140,9 +140,9 @@ class Gateway:
 
 
 def tune_interpreter() -> None:
-    """Tune a process that does nothing but serve, before it does.
+    """Tune a process that does nothing but serve, before it recovers its state.
 
-    A thread that seals or folds gives way to the loop at once. No garbage collection looks at the state.
+    A thread that seals or folds gives way to the loop at once. No garbage collection visits the state.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     freeze_program()

@@ -35,7 +35,7 @@ class Sites:
         return self.people.readers if self.people is not None else None
 
     async def surveyed(self) -> None:
-        """Return once the pages for people have looked at all listings."""
+        """Return once the pages for people have surveyed all listings."""
         if self.people is not None:
             await self.people.is_surveyed.wait()
 

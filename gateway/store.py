@@ -197,7 +197,7 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
 
 
 def snapshot_interval(seconds: float, worker: Worker | None) -> Interval:
-    """Return the interval of snapshots; each worker has its own moment in it."""
+    """Return the interval of snapshots. Each worker has its own offset in it."""
     return Interval(seconds, (worker.number - 1) / worker.workers * seconds if worker is not None else 0.0)
 
 

@@ -51,7 +51,7 @@ class Endpoints:
     missing_workers: Callable[[], Sequence[int]] = tuple
     """Returns the numbers of the workers of this machine that take no requests."""
     look: Callable[[Mapping[str, str]], str | None] = lambda _: None
-    """Returns the look that a browser chose on the site, by the headers of a request; None without one."""
+    """Returns the look that a visitor chose on the site, by the headers of a request; None without one."""
 
     def document_variant(self, headers: Mapping[str, str]) -> "AnswerVariant":
         return AnswerVariant(takes_gzip(headers), self.look(headers))
@@ -77,7 +77,7 @@ class RouteOf(Generic[E]):
         has_events: True if it also answers with server-sent events, to clients that accept them.
         takes_file: True if the body is a file, up to the size of an upload.
         is_kept: True if the answer is the same for everybody and may be kept.
-        follows_look: True if there is such an answer for each look of the site.
+        follows_look: True if a kept answer differs by the look of the site.
         is_lenient: True if the path may end in one slash. Paths of bots always may.
         kind: the kind of listing that it is for; None for all of them.
         of: the part that the kind must have, if it takes one.
@@ -164,7 +164,7 @@ class AnswerVariant(NamedTuple):
 
 
 OUR_COOKIES = "votegate-"
-"""A part of the name of each cookie of ours: others choose no answer."""
+"""A part of the name of each cookie of the gateway. No other cookie changes an answer."""
 
 
 def by_packing(headers: Mapping[str, str]) -> AnswerVariant:

@@ -176,19 +176,19 @@ class Collectors:
         yield gauge("kept_pages_bytes", "Size of the kept answers.", pages.size)
         yield gauge(
             "kept_pages_limit_bytes",
-            "Size that the kept answers may have together; above it, some leave.",
+            "Limit of the size of the kept answers; above it, some are dropped.",
             pages.room,
         )
         yield counter(
             "kept_pages_requests",
-            "Requests for answers that may be kept: `kept` if they got one from memory, `made` if it was "
-            "made for them.",
+            "Requests for answers that may be kept: `kept` if the answer came from memory, `made` if it was "
+            "made for the request.",
             {(outcome,): number for outcome, number in pages.requests.items()},
             ("outcome",),
         )
         yield counter(
             "kept_pages_dropped",
-            "Kept answers that were dropped: by an `event` about what they show, or to make `room`.",
+            "Kept answers that were dropped: after an `event` about their content, or to make `room`.",
             {(reason,): number for reason, number in pages.dropped.items()},
             ("reason",),
         )

@@ -8,9 +8,9 @@ the tables, the next one is used, so that a key has the same place in all of the
 window is over. A key that finds no free place is counted by its worker alone.
 
 Two workers may claim one place for two keys at the same moment, or two places for one key. So a worker notes
-its claim first, and then looks at the tables of the others. If it finds such a claim there, it gives up its
-own and claims again. The later of two claims always finds the earlier one, so no entry is lost. After `TRIES`
-claims in vain, the key is counted by its worker alone until its window ends.
+its claim first, and then looks at the tables of the others. If a claim there conflicts with its own, it gives
+up its own and claims again. The later of two claims always finds the earlier one, so no entry is lost. After
+`TRIES` failed claims, the key is counted by its worker alone until its window ends.
 
 A window opens at the earliest start that any worker has noted for the key. So all workers end it at the same
 moment, and each adds the takes of the others in that window to its own. A worker notes its take first, and
@@ -153,7 +153,7 @@ class CommonBuckets(SharedBuckets):
     def _current(self, key: str, now_ns: int, window_ns: int) -> _Window:
         """Return the open window of a key; open one if there is none, or the policy has changed."""
         window = self._windows.get(key)
-        # Behind the end of its window, another key may have its place.
+        # After the end of its window, another key may have its place.
         if window is not None and now_ns < min(window.ends_ns, window.started_ns + window_ns):
             self._start(window, window.started_ns, window_ns)
             return window

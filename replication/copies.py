@@ -149,8 +149,8 @@ class Donor:
             ahead = await redis.xlen(key)
 
     def _facts(self) -> Iterator[fa.Fact | None]:
-        """Yield everything that there is, and a None behind each few listings or users, of which there may be
-        no facts. What changes meanwhile comes as it was, or as it is."""
+        """Yield all facts, and a None after each slice of listings or users: a slice may have no facts, and
+        the loop must run all the same. A row that changes meanwhile comes as it was, or as it is."""
         state, fleet, capture = self._ledger.state, self._ledger.state.fleet, self._capture
         yield from [fa.ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [fa.RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
@@ -187,7 +187,10 @@ class Donor:
 def _of_each(
     facts_of: Callable[[str], Iterable[fa.Fact | None]], *tables: Sequence[str]
 ) -> Iterator[fa.Fact | None]:
-    """Yield the facts of each ref in sorted tables. In this order: a ref without a listing may become one."""
+    """Yield the facts of each ref in sorted tables, table by table, and a None after each slice.
+
+    Unlisted refs come first, because one of them may get its listing meanwhile.
+    """
     for refs in tables:
         for some in ref_slices(refs):
             for ref in some:

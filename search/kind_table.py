@@ -9,16 +9,16 @@ Every call but `settle` takes milliseconds.
 
 FTS5 keeps no text and no positions here (`detail=none`): a query only asks if a word is in a listing. An
 entry that changes gets a new row, and no entry points to its old, dead one. `dead` tells when it is time to
-build everything again.
+rebuild all tables.
 
 FTS5 gathers new rows, and writes them when there are enough or when a row has a lower number than the one
-before. So each kind has its own tables, and rows are numbered as they come. A search for a beginning goes
-through all gathered rows. So the tables gather much while everything is put in, and little after `settle` has
-written it. A look into the vocabulary writes all gathered rows, so there is none before.
+before. So each kind has its own tables, and rows are numbered as they come. A prefix search reads all
+gathered rows. So the tables gather many rows while they are filled, and few after that. A query of the
+vocabulary writes all gathered rows, so there is none before they are filled.
 
 `pieces` gives the rows of the tables, also of those that FTS5 keeps its words in, and an empty table that
-`take`s them finds the same. Between two rows of a result or of an `executemany`, SQLite's module lets other
-threads have the interpreter, and waits for it. So all rows of a piece come as one text, and go in by one
+`take`s them finds the same. Between two rows of a result or of an `executemany`, the module `sqlite3`
+releases the GIL, and then waits for it. So all rows of a piece are read as one text, and written by one
 statement.
 """
 
@@ -79,7 +79,7 @@ _MATCH = """
         WHERE words MATCH ? LIMIT ?
     )
 """
-"""One row: between two rows of a result, SQLite's module lets other threads have the interpreter."""
+"""One row, because the module `sqlite3` releases the GIL between two rows of a result."""
 _COUNT = (
     "SELECT count(*) FROM (SELECT 1 FROM words JOIN entries ON id = words.rowid WHERE words MATCH ? LIMIT ?)"
 )
@@ -250,7 +250,7 @@ class KindTable:
 
     def settle(self) -> None:
         """Write all gathered rows at once, and go on in a connection that gathers little. The memory of the
-        old one never shrinks, and a search for a beginning goes through all of it."""
+        old one never shrinks, and a prefix search reads all of it."""
         gathered = self._sql
         self._write()
         gathered.execute("INSERT INTO words (words) VALUES ('optimize')")

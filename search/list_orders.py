@@ -190,7 +190,7 @@ class _LivingOrder:
                 return -votes.total
             case "trending":
                 (recent,) = votes.in_days(self.periods[:1])
-                if recent < LEAST_RECENT:  # as most listings: to count the days before takes longer
+                if recent < LEAST_RECENT:  # true of most listings, and faster than `trend`
                     return 0
                 return -trend(*votes.in_days(self.periods))
             case "newest":

@@ -168,7 +168,7 @@ def near_words(word: str, others: Iterable[str], edits: int) -> Mapping[str, int
     distances = {
         other: _distance(letters, len(word), other)
         for other in others
-        # An edit takes one letter away at most. This is true for one word in fifteen, and ten times as quick.
+        # An edit removes at most one letter. One word in fifteen passes, ten times as fast as `_distance`.
         if shortest <= len(other) <= longest and len(missing(other)) <= edits
     }
     return {other: distance for other, distance in distances.items() if distance <= edits}
@@ -183,7 +183,7 @@ def _places(word: str) -> Mapping[str, int]:
 
 
 def _distance(letters: Mapping[str, int], length: int, other: str) -> int:
-    """Return the edits between a word, which has a letter or more, and another one.
+    """Return the number of edits between a word of one letter or more and another word.
 
     The distance of two words is the end of a table with a row for each letter of the other word. Neighbours
     in a row differ by one at most, so two numbers of one bit for each letter hold a row, and a few operations

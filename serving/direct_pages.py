@@ -4,13 +4,14 @@ Invariant: the bytes equal those of the slow way, but for the id of the request 
 is unusual in any way is left to the slow way.
 
 There are two look-ups. Browsers repeat their requests byte by byte, so requests that were answered before are
-known as a whole. Any other loses the lines that differ between visitors with the same browser and choose no
-answer: cookies of others, the address behind a proxy, the page before. The rest, behind the target, is known
-for all pages together. A new one is read by one expression: it takes only heads that the parser takes, too
-(`wire/parser.py`), and far fewer. Neither look-up remembers a session: the answer to its request is not kept.
+known as a whole. From any other, the lines are removed that differ between visitors with the same browser and
+do not change the answer: cookies of other programs, the address behind a proxy, the referring page. The
+remaining bytes behind the target are known for all pages together. If they are new, one expression reads
+them: it takes only heads that the parser takes, too (`wire/parser.py`), and far fewer. Neither look-up
+remembers a session: the answer to its request is not kept.
 
-Both remember at most `LONGEST` bytes a request. The oldest is forgotten first, and is read again: strangers
-with heads of their own make nobody wait for more than that.
+Both remember at most `LONGEST` bytes a request. The oldest is forgotten first. So strangers with heads of
+their own can only force others to be read again.
 """
 
 import re
@@ -45,7 +46,7 @@ _HEAD = re.compile(
 _LINE = rb"\r\n(?i:X-Forwarded-For:([\t -~]*+)|(?:%b)[\t -~]*+)(?=\r\n)"
 _OF_VISITOR = re.compile(_LINE % b"Referer:|X-Real-IP:|Cookie:")
 _BUT_COOKIES = re.compile(_LINE % b"Referer:|X-Real-IP:")
-"""A line that differs between visitors with the same browser, and chooses no answer."""
+"""A line that differs between visitors with the same browser, and does not change the answer."""
 _OURS = OUR_COOKIES.encode()
 _TARGET = re.compile(rb"/[!-~]*+")
 _FIELD = re.compile(rb"([^:\r\n]++):([^\r\n]*+)\r\n")
@@ -217,7 +218,8 @@ def _keep(known: OrderedDict[K, T], key: K, value: T, most: int) -> None:
 def without_visitor(rest: bytes, most_headers: int) -> tuple[bytes, str | None] | None:
     """Return the bytes behind a target without the lines of its visitor, and the value of `X-Forwarded-For`.
 
-    None unless they end one head, with one value at most. It is a usual one if the remaining bytes are.
+    None unless the bytes end one head, with one such value at most. The head is a usual one if the returned
+    bytes are.
     """
     if rest.find(_HEAD_END) != len(rest) - len(_HEAD_END) or rest.count(b"\n") > most_headers + 2:
         return None

@@ -100,9 +100,9 @@ DROPS: Mapping[type[ev.Event], Drop] = {
     ),
 }
 Outcome = Literal["kept", "made"]
-"""The answer to a request for an answer that may be kept: it was kept, or it was made for the request."""
+"""The source of an answer that may be kept: memory, or a page that was made for the request."""
 DropReason = Literal["event", "room"]
-"""The reason why an answer is kept no more, though it is not too old."""
+"""The reason to drop an answer that is not too old."""
 _BY_AGE = frozenset(kind for kind, drop in DROPS.items() if drop == "nothing")
 
 

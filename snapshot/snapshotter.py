@@ -52,18 +52,18 @@ class SnapshotWritten(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The time between two snapshots, and the moment in it for those of this process.
+    """The time between two snapshots, and the offset in it at which this process begins.
 
-    Monotonic time is the same for all processes of a machine. So snapshots of its workers, each with its own
-    moment, never begin together, however often a worker is restarted and however long a snapshot takes.
+    Monotonic time is the same for all processes of a machine. So two workers, each with its own offset, never
+    begin a snapshot together, however often a worker is restarted and however long a snapshot takes.
     """
 
     seconds: float
-    moment_seconds: float = 0.0
+    offset_seconds: float = 0.0
 
     def wait_seconds(self, now_ns: int) -> float:
         """Return the seconds until the next snapshot; `now_ns` is monotonic."""
-        return self.seconds - (now_ns / NS_PER_SECOND - self.moment_seconds) % self.seconds
+        return self.seconds - (now_ns / NS_PER_SECOND - self.offset_seconds) % self.seconds
 
 
 class Snapshotter:

@@ -212,7 +212,7 @@ class PageRoute(Protocol):
     def answer(self, data: bytes, peer: str) -> tuple[int, bytes, bytes] | None:
         """Return the status, the rest of the head, and the body of the answer to a GET.
 
-        The bytes begin with `START`. None: the application is to answer. It must, unless the bytes are one
+        The bytes begin with `START`. None if the application is to answer. It must, unless the bytes are one
         usual request and no more."""
 
 

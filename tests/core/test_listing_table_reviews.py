@@ -27,7 +27,7 @@ def counted(rows: dict[str, Standing]) -> dict[tuple[str, str], int]:
 
 
 def walk(counts: ReviewCounts, refs: Sequence[str], rows: Mapping[str, Standing]) -> Iterator[None]:
-    """A walk as that of `ListingsView.briefs`, in small slices."""
+    """A walk like that of `ListingsView.briefs`, in small slices."""
     for some in ref_slices(refs, most=3):
         counts.count((ref, rows[ref]) for ref in some)
         yield

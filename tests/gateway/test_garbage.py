@@ -1,4 +1,4 @@
-"""gateway/garbage.py: no full collection while something large grows, and none of it afterwards."""
+"""gateway/garbage.py: no full collection while something large grows, and none that visits it later."""
 
 import gc
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.support.coroutines import run
 
 @pytest.fixture
 def full() -> Iterator[list[int]]:
-    """The full collections that begin, which the usual thresholds of Python bring about."""
+    """The full collections that begin. The thresholds make them frequent."""
     begun, usual = list[int](), gc.get_threshold()
 
     def note(phase: str, facts: dict[str, int]) -> None:

@@ -148,13 +148,13 @@ def test_a_key_that_two_workers_claim_in_two_places_gets_one(monkeypatch: pytest
 
 
 BOUND_SECONDS = 60
-MEETING = 2 * WORDS
-"""Behind two tables: a word for each process, with the number of meetings that it has come to, and one for
-its last answer."""
+BARRIERS = 2 * WORDS
+"""The place behind two tables: for each process, the number of barriers that it has reached, and its last
+answer."""
 
 
-class MeetingWords:
-    """The words of a process that meets the other one before it notes the first digest of a key."""
+class BarrierWords:
+    """The words of a process that waits for the other one at a barrier before it notes its first digest."""
 
     def __init__(self, words: memoryview, number: int) -> None:
         self.words = words
@@ -167,13 +167,13 @@ class MeetingWords:
     def __setitem__(self, at: int, value: int) -> None:
         if self._is_first and at % ENTRY_WORDS == DIGEST:
             self._is_first = False
-            self.meet()
+            self.reach()
         self.words[at] = value
 
-    def meet(self) -> None:
-        own, deadline = MEETING + self._number, time.monotonic() + BOUND_SECONDS
+    def reach(self) -> None:
+        own, deadline = BARRIERS + self._number, time.monotonic() + BOUND_SECONDS
         self.words[own] += 1
-        while self.words[MEETING + 1 - self._number] < self.words[own]:
+        while self.words[BARRIERS + 1 - self._number] < self.words[own]:
             assert time.monotonic() < deadline
             time.sleep(0.001)
 
@@ -184,17 +184,17 @@ def mapped(path: Path) -> memoryview:
 
 
 def take_beside_another(path: Path, number: int, own: str, other: str) -> None:
-    words = MeetingWords(mapped(path), number)
+    words = BarrierWords(mapped(path), number)
     buckets = CommonBuckets(words, number * WORDS, [(1 - number) * WORDS])  # type: ignore[arg-type]
     for key in (own, other, own):
         remaining = buckets.take(key, FIVE_IN_TEN, 1_000).remaining
-        words.meet()
-    words.words[MEETING + 2 + number] = remaining
+        words.reach()
+    words.words[BARRIERS + 2 + number] = remaining
 
 
 def test_two_processes_that_claim_one_place_at_the_same_moment_lose_no_entry(tmp_path: Path) -> None:
     path, place = tmp_path / "words", common_counts._digest("a") % SLOTS
-    path.write_bytes(bytes((MEETING + 4) * 8))
+    path.write_bytes(bytes((BARRIERS + 4) * 8))
     same = next(key for key in map(str, itertools.count()) if common_counts._digest(key) % SLOTS == place)
     keys = ("a", same)
     processes = [
@@ -202,4 +202,4 @@ def test_two_processes_that_claim_one_place_at_the_same_moment_lose_no_entry(tmp
         for number in range(2)
     ]
     assert [each.wait(BOUND_SECONDS) for each in processes] == [0, 0]
-    assert [*mapped(path)[MEETING + 2 :]] == [2, 2]
+    assert [*mapped(path)[BARRIERS + 2 :]] == [2, 2]

@@ -195,9 +195,9 @@ def test_the_text_with_the_words_that_were_meant_is_told() -> None:
 
 def test_a_word_of_two_edits_is_meant_only_where_no_word_is_nearer() -> None:
     table = table_of(bot(1, "Groove", "Plays concerts"), bot(2, "Reader", "Finds contextz"))
-    assert found_in(table, "concertz") == ["1"], "the other one has two wrong letters"
+    assert found_in(table, "concertz") == ["1"], "the other word is two edits away"
     assert found_in(table, "contertz") == ["2"]
-    assert found_in(table, "cancertz") == ["1"], "and three"
+    assert found_in(table, "cancertz") == ["1"], "the other word is three edits away"
 
 
 def test_near_misses_follow_what_has_the_word() -> None:

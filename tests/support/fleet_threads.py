@@ -18,9 +18,7 @@ class ThreadNode(ThreadGateway):
 
     def __init__(self, folder: Path, name: str, url: str, now_ms: int = NOW_MS, **settings: object) -> None:
         quick = {"redis.beat_seconds": 0.05, "redis.usage_seconds": 0.05}
-        patient = {
-            "redis.claim_timeout_seconds": 5
-        }  # votes wait longer for a claim than a busy machine needs
+        patient = {"redis.claim_timeout_seconds": 5}  # a busy machine never needs that long for a claim
         own = {"redis.url": url, "redis.node": name, **quick, **patient}
         super().__init__(folder, **{**own, **settings})
         self.clock = FakeClock(now_ms)

@@ -21,7 +21,7 @@ A status can be read once.
 
 
 def fork_server(*first: str) -> forkserver.ForkServer:
-    """Return a process that starts with the first fork, and imports these modules before the program."""
+    """Return a fork server. It starts at the first fork, and imports these modules before the program."""
     server = forkserver.ForkServer()
     server.set_forkserver_preload(
         [
@@ -47,7 +47,7 @@ class ForkedProcess:
     ) -> None:
         self._process = _processes.Process(target=target, args=args, daemon=True)
         with _one_at_a_time:
-            forkserver.connect_to_new_process = server.connect_to_new_process  # a start takes it from there
+            forkserver.connect_to_new_process = server.connect_to_new_process  # `start` calls this name
             self._process.start()
 
     @property

@@ -1,6 +1,6 @@
 """`server.py` with more kinds of listings, and the process in which it folds its disk.
 
-A fork server imports it instead, before the rest of the program.
+A fork server only imports this module, before the rest of the program.
 """
 
 import runpy

@@ -111,7 +111,7 @@ def test_the_files_of_every_version_stay_while_a_row_names_them(gateway: ClipGat
     restarted(gateway, VOTEGATE_FILES__UNNAMED_SECONDS="0.4", VOTEGATE_REVIEW__EDITS="before")
 
     def changed() -> str:
-        """Return the new file of the listing, or nothing if the sweep was faster than the change."""
+        """Return the new file of the listing, or an empty text if a sweep has removed the file before."""
         new: str = gateway.uploaded(png(5), "cover")["digest"]
         change = {"owner_id": ADA, "name": "Ding", "sound": clip["sound"]["digest"], "cover": new}
         return new if gateway.operate("PUT", f"/manage/clips/{clip['id']}", change).ok else ""

@@ -10,7 +10,7 @@ from tests.support.redis_server import RedisServer
 
 REFUSE = {"VOTEGATE_REDIS__CUT_OFF": "refuse", "VOTEGATE_REDIS__CUT_OFF_SECONDS": "60"}
 SOON = {**REFUSE, "VOTEGATE_REDIS__CUT_OFF_SECONDS": "0.5"}
-"""On a busy machine, such a node may also be cut off for a moment while nothing is cut."""
+"""On a busy machine, a node with this may be cut off for a moment although its connection is up."""
 
 
 def statuses(node: Edge, key: str) -> dict[str, int]:

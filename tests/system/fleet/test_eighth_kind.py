@@ -1,7 +1,7 @@
 """An eighth kind of listing is one declaration: a fleet serves it from its submission to a restore.
 
 Two gateways with pages, each a process of its own, know more kinds. Stickers have ids that the gateway makes.
-Cards have the ids of their users and no review, and recipes have codes of others.
+Cards have the ids of their users and no review. Recipes have codes that were given elsewhere.
 """
 
 import json

@@ -83,7 +83,7 @@ def frozen(server: RedisServer, _: CuttingProxy) -> Iterator[None]:
 
 @contextmanager
 def loading(server: RedisServer, _: CuttingProxy) -> Iterator[None]:
-    """It answers LOADING, because it reads its dump, for longer than any test waits; then it has lost it."""
+    """It answers LOADING for longer than any test waits, because it reads its dump. Then it starts empty."""
     slow = ["--key-load-delay", "150000"]
     server.config("rdbcompression", "no")  # it looks at its clients once every 2 MB of the dump
     with server.client() as client:
