@@ -41,7 +41,7 @@ OWNER = "444444444444444444"
 USER = "555555555555555555"
 OTHER_USER = "666666666666666666"
 OPERATOR_TOKEN = "operator-token-of-the-tests"
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 """A bound far beyond need, for busy machines. Only a test that fails waits so long."""
 
 BOT_SUBMISSION: dict[str, Any] = {
