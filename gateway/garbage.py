@@ -19,10 +19,15 @@ LARGE_SLICES = 1_000
 """Work of fewer slices makes nothing that a full collection would look at for long."""
 _usual = gc.get_threshold()
 _growing = 0
+_is_freezing = False
+"""True in a process that began with `freeze_program`. To ask Python how much is frozen takes as long as to
+walk through all of that."""
 
 
 def freeze_program() -> None:
     """Freeze the program before it recovers its state."""
+    global _is_freezing
+    _is_freezing = True
     gc.collect()
     gc.freeze()
 
@@ -30,13 +35,13 @@ def freeze_program() -> None:
 def freeze_loaded() -> None:
     """Freeze everything that was loaded while the collector was off. No collection comes first: it would look
     at all of that."""
-    if gc.get_freeze_count():
+    if _is_freezing:
         gc.freeze()
 
 
 def freeze_grown() -> None:
     """Freeze everything that stays, but for the garbage of the last moments."""
-    if gc.get_freeze_count():
+    if _is_freezing:
         gc.collect(1)
         gc.freeze()
 
