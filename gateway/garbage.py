@@ -1,9 +1,10 @@
-"""Garbage collection beside a large state. Invariant: no full collection visits the objects that stay.
+"""Garbage collection beside a large state. Invariant: no full collection visits the objects of a start.
 
-A full collection takes a second for ten million objects, and the loop waits for it. So all objects that stay
-are frozen, which excludes them from collections: the program, the state once it is recovered, and the
-catalogue and the orders of lists once they are made. No full collection begins while these grow. Collections
-of young objects go on, because requests leave garbage.
+A full collection takes a second for ten million objects, and the loop waits for it. So all objects that a
+start makes are frozen, which excludes them from collections: the program, the state once it is recovered, the
+catalogue, and the lists of the first page. No full collection begins while these, or other lists, grow.
+Collections of young objects go on, because requests leave garbage. Nothing is frozen later: garbage that no
+full collection has found yet would stay for good.
 
 Only a process that does nothing but serve calls `freeze_program`. In other processes, nothing is frozen.
 """
@@ -15,14 +16,17 @@ from contextlib import contextmanager
 from handlers.slices import in_slices
 
 NEVER = 1 << 30
-LARGE_SLICES = 1_000
-"""Work of fewer slices makes too few objects to slow a full collection."""
 _usual = gc.get_threshold()
 _growing = 0
+_is_freezing = False
+"""True in a process that began with `freeze_program`. To ask Python how much is frozen takes as long as to
+walk through all of that."""
 
 
 def freeze_program() -> None:
     """Freeze the program before it recovers its state."""
+    global _is_freezing
+    _is_freezing = True
     gc.collect()
     gc.freeze()
 
@@ -30,13 +34,13 @@ def freeze_program() -> None:
 def freeze_loaded() -> None:
     """Freeze everything that was loaded while the collector was off. A collection before it would visit
     all of that."""
-    if gc.get_freeze_count():
+    if _is_freezing:
         gc.freeze()
 
 
 def freeze_grown() -> None:
     """Collect recent garbage, and freeze everything else."""
-    if gc.get_freeze_count():
+    if _is_freezing:
         gc.collect(1)
         gc.freeze()
 
@@ -58,16 +62,6 @@ def growing() -> Iterator[None]:
 
 
 async def in_growing_slices(work: Iterable[None]) -> None:
-    """Do work that may make something large that stays, slice by slice."""
-    slices = 0
-
-    def counted() -> Iterator[None]:
-        nonlocal slices
-        for each in work:
-            slices += 1
-            yield each
-
+    """Do work in slices, and let no full collection begin meanwhile."""
     with growing():
-        await in_slices(counted())
-        if slices >= LARGE_SLICES:
-            freeze_grown()
+        await in_slices(work)

@@ -53,12 +53,11 @@ class BlobExchange:
 
     async def fetch(self, digest: str) -> Blob | None:
         """Return a file of another node; None if none gives it in time."""
-        async with self._fetching:
-            try:
-                async with asyncio.timeout(FETCH_SECONDS):
-                    return await self._fetch(digest)
-            except (*UNREACHABLE, Foreign):
-                return None
+        try:
+            async with asyncio.timeout(FETCH_SECONDS), self._fetching:
+                return await self._fetch(digest)
+        except (*UNREACHABLE, Foreign):
+            return None
 
     async def _fetch(self, digest: str) -> Blob:
         """Ask, and again whenever nothing comes, until the whole file is here."""

@@ -26,6 +26,7 @@ name, what limiters have allowed to its stream. So nobody can move an envelope u
 write to Redis can put an old one back.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
@@ -185,9 +186,12 @@ class Link:
 
     async def read(self, cursors: Mapping[str, EntryId], count: int) -> dict[str, list[SealedEntry]]:
         """Return the entries behind the cursors, at most `count` of each stream. Waits up to `BLOCK_MS` for
-        the first one."""
+        the first one. Callers repeat it until they are cancelled."""
         streams: Any = {stream: str(cursor) for stream, cursor in cursors.items()}
         found: Any = await self.redis.xread(streams, count=count, block=BLOCK_MS)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError  # redis-py's `wait_for` drops one that comes as its work ends
         return {
             stream.decode(): [_sealed_entry(entry) for entry in entries] for stream, entries in found or ()
         }

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.garbage import LARGE_SLICES, growing, in_growing_slices
+from gateway import garbage
+from gateway.garbage import freeze_grown, freeze_loaded, growing, in_growing_slices
 from tests.support.coroutines import run
 
 
@@ -41,17 +42,37 @@ def test_no_full_collection_begins_while_something_grows(full: list[int]) -> Non
     assert full  # or the test would show nothing
 
 
-def test_large_work_is_frozen_and_small_work_is_not(full: list[int]) -> None:
-    made = list[list[int]]()
+@pytest.fixture
+def _freezing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that began with `freeze_program`."""
+    monkeypatch.setattr(garbage, "_is_freezing", True)
 
-    def work(slices: int) -> Iterator[None]:
-        for number in range(slices):
-            made.append([number])
-            yield
 
-    before = gc.get_freeze_count()
-    run(in_growing_slices(work(LARGE_SLICES - 1)))
+def test_work_in_slices_may_grow(full: list[int]) -> None:
+    kept = list[list[list[int]]]()
+
+    def work() -> Iterator[None]:
+        kept.append(grow())
+        yield
+        assert not full
+
+    run(in_growing_slices(work()))
+    assert kept
+
+
+@pytest.mark.usefixtures("_freezing")
+def test_nothing_walks_through_what_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def walk() -> int:
+        raise AssertionError("this takes 0.1 s for ten million objects")
+
+    monkeypatch.setattr(gc, "get_freeze_count", walk)
+    freeze_loaded()
+    freeze_grown()
+
+
+def test_a_process_that_did_not_begin_so_freezes_nothing() -> None:
+    kept, before = grow(), gc.get_freeze_count()
+    freeze_loaded()
+    freeze_grown()
     assert gc.get_freeze_count() <= before
-    run(in_growing_slices(work(LARGE_SLICES)))
-    assert gc.get_freeze_count() >= before + LARGE_SLICES
-    assert not full
+    assert kept
