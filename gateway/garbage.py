@@ -6,7 +6,8 @@ catalogue, and the lists of the first page. No full collection begins while thes
 Collections of young objects go on, because requests leave garbage. Nothing is frozen later: garbage that no
 full collection has found yet would stay for good.
 
-Only a process that does nothing but serve calls `freeze_program`. In other processes, nothing is frozen.
+Only a process that does nothing but serve calls `freeze_program`. In other processes, these functions do
+nothing: they may run more than one gateway, each in a thread.
 """
 
 import gc
@@ -49,6 +50,9 @@ def freeze_grown() -> None:
 def growing() -> Iterator[None]:
     """Let no full collection begin in this context, nor in others that overlap it."""
     global _usual, _growing
+    if not _is_freezing:
+        yield
+        return
     if not _growing:
         _usual = gc.get_threshold()
         gc.set_threshold(*_usual[:2], NEVER)

@@ -27,10 +27,17 @@ def full() -> Iterator[list[int]]:
     gc.set_threshold(*usual)
 
 
+@pytest.fixture
+def _freezing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that began with `freeze_program`."""
+    monkeypatch.setattr(garbage, "_is_freezing", True)
+
+
 def grow() -> list[list[int]]:
     return [[number] for number in range(1_000_000)]
 
 
+@pytest.mark.usefixtures("_freezing")
 def test_no_full_collection_begins_while_something_grows(full: list[int]) -> None:
     with growing():
         with growing():
@@ -42,12 +49,7 @@ def test_no_full_collection_begins_while_something_grows(full: list[int]) -> Non
     assert full  # or the test would show nothing
 
 
-@pytest.fixture
-def _freezing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that began with `freeze_program`."""
-    monkeypatch.setattr(garbage, "_is_freezing", True)
-
-
+@pytest.mark.usefixtures("_freezing")
 def test_work_in_slices_may_grow(full: list[int]) -> None:
     kept = list[list[list[int]]]()
 
@@ -70,8 +72,11 @@ def test_nothing_walks_through_what_is_frozen(monkeypatch: pytest.MonkeyPatch) -
     freeze_grown()
 
 
-def test_a_process_that_did_not_begin_so_freezes_nothing() -> None:
-    kept, before = grow(), gc.get_freeze_count()
+def test_a_process_that_did_not_begin_so_freezes_nothing(full: list[int]) -> None:
+    before = gc.get_freeze_count()
+    with growing():
+        kept = grow()
+    assert full
     freeze_loaded()
     freeze_grown()
     assert gc.get_freeze_count() <= before
